@@ -133,7 +133,7 @@ const proxyFault = ({ greetings }: RouteFacts) =>
 function checkProxy(facts: RouteFacts): SelfCheckFinding {
   const { path, greetings } = facts;
   const check = "proxy";
-  if (path.proxy === null) return noActionFinding(check, "skipped", "service", "This way has no proxy.");
+  if (path.proxy === null) return noActionFinding(check, "skipped", "service", "This route has no proxy.");
   if (greetings.some(({ reached }) => reached))
     return noActionFinding(check, "pass", "service", "The proxy lets us in and connects.");
   const fault = proxyFault(facts);

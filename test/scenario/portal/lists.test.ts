@@ -163,7 +163,7 @@ describe("the lists of a team", () => {
     await page.getByRole("row", { name: /^Others, or none 1 Valid 100% 1 0 0 0$/ }).waitFor();
     await page.getByRole("button", { name: "Cancel the list" }).click();
     const dialog = page.getByRole("alertdialog");
-    await dialog.getByText(/^1 rows are answered.* 20 are not/).waitFor();
+    await dialog.getByText(/^1 row is answered: .* 20 are not, and cost nothing\. A cancelled/).waitFor();
     await dialog.getByRole("button", { name: "Cancel the list" }).click();
     await page.getByText("Cancelled").first().waitFor();
     await page.getByRole("row").filter({ hasText: "exists@plain.test" }).waitFor();
@@ -211,6 +211,11 @@ describe("for everybody", () => {
       .getByRole("row")
       .first()
       .waitFor();
+    await page.getByRole("cell", { name: "not listed: few rows each", exact: true }).waitFor();
     await lookInThemes(page, "List under way");
+    const busy = { reason: "busy", site: null, rows: 9, next_attempt_at: "2026-01-01T12:00:00.000Z" };
+    await page.route("**/deferred", (route) => route.fulfill({ json: { data: [busy], rows: 9 } }));
+    await page.reload();
+    await page.getByRole("cell", { name: "not listed, or not known yet", exact: true }).waitFor();
   });
 });

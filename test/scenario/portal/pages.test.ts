@@ -95,13 +95,15 @@ describe("the portal", () => {
 
   it("makes a key, shows its secret once, and revokes it", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
-    const { session } = await site.owner();
+    const { email, session } = await site.owner();
     const { page } = await signedIn(session);
     const name = '<img src=x onerror="document.title=1">';
     await page.getByRole("link", { name: "API keys" }).click();
     await page.getByLabel("Name").fill(name);
     await page.getByRole("button", { name: "Make the key" }).click();
     const secret = (await page.locator(".secret").textContent()) ?? "";
+    const call = page.getByRole("region", { name: "A call with it" }).locator("pre");
+    assert.match((await call.textContent()) ?? "", new RegExp(`email=${email}`));
     const verified = await site.api.send("GET", "/v1/usage", { key: secret });
     assert.equal(verified.status, 200);
     const row = page.getByRole("row").filter({ hasText: name });
@@ -149,6 +151,7 @@ describe("the usage", () => {
     // What is charged is told by the API at once, the rest of a day a little later.
     await page.getByRole("link", { name: "Usage" }).click();
     await page.getByText(/^1 of 2,000,000 units used$/).waitFor();
+    await page.getByText("1 unit was charged in these days.").waitFor();
     await page
       .getByRole("row")
       .filter({ hasText: new Date().toISOString().slice(0, 10) })

@@ -154,7 +154,7 @@ describe("disposable overrides", () => {
     const pasted = [...numbered(510), "Number-1.Example.", HOSTILE_DOMAIN, ...wrong, "münchen.example"];
     await page.getByRole("textbox", { name: "Domains" }).fill(pasted.join("\n"));
     await page.getByRole("button", { name: "Submit" }).click();
-    await page.getByText("511 new, 1 known already, 26 not taken.").waitFor();
+    await page.getByText("511 new, 0 known already, 26 not taken. 1 was given twice.").waitFor();
     await page.getByRole("region", { name: "Not taken" }).getByText(HOSTILE_DOMAIN).waitFor();
     const left = await page.getByRole("textbox", { name: "Domains" }).inputValue();
     assert.deepEqual(left.split("\n").sort(), [HOSTILE_DOMAIN, ...wrong].sort());
@@ -221,9 +221,11 @@ describe("the blocklist", () => {
     page.on("response", (response) => {
       if (response.status() === 429) refused += 1;
     });
-    await page.getByRole("textbox", { name: "Domains" }).fill(`${numbered(6).join(", ")} ${HOSTILE_DOMAIN}`);
+    await page
+      .getByRole("textbox", { name: "Domains" })
+      .fill(`${numbered(6).join(", ")} Number-5.example. ${HOSTILE_DOMAIN}`);
     await page.getByRole("button", { name: "Block", exact: true }).click();
-    await page.getByText("5 blocked, 1 blocked already, 1 not taken.").waitFor();
+    await page.getByText("5 blocked, 1 blocked already, 1 not taken. 1 was given twice.").waitFor();
     assert.ok(refused > 0);
     await page.getByRole("region", { name: "Not taken" }).getByText(HOSTILE_DOMAIN).waitFor();
     assert.match(await page.title(), / · rcpt$/);

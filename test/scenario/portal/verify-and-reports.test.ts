@@ -117,12 +117,15 @@ describe("the first steps", () => {
   });
 });
 
-/** A team that used every day of the last year. */
+/** A team that used every day of the last year, and was charged 90 units on each before today. */
 async function busyTeam(): Promise<string> {
   const { session, teamId } = await site.owner();
   await site.deployment.sql`
     insert into usage_days (team_id, day, single, bulk, cached, valid, invalid, risky, unknown)
     select ${teamId}, (now() at time zone 'UTC')::date - i, 40, 60, 10, 50, 25, 15, 10 from generate_series(0, 364) as i`;
+  await site.deployment.sql`
+    insert into quota_days (team_id, day, used)
+    select ${teamId}, (now() at time zone 'UTC')::date - i, 90 from generate_series(1, 364) as i`;
   return session;
 }
 
@@ -136,6 +139,7 @@ describe("the charts of the usage", () => {
     const page = await visits.open({ session: await busyTeam(), path: "/usage" });
     await until("30 days of 4 verdicts", async () => (await parts(page, "Verdicts by day").count()) === 120);
     assert.equal(await parts(page, "Single and in lists by day").count(), 90);
+    await page.getByText("2,610 units were charged in these days.").waitFor();
     await page.getByLabel("Days").selectOption("365");
     await until("53 weeks", async () => (await parts(page, "Verdicts by week").count()) === 212);
     await until("365 days", async () => (await page.getByRole("row").count()) === 366);

@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { pastedAddresses } from "../../../portal/src/pages/lists/new/pasted.ts";
 import { byteSize } from "../../../portal/src/words/bytes.ts";
+import { domainsOf } from "../../../portal/src/words/domains.ts";
 import { duration } from "../../../portal/src/words/durations.ts";
+import { counted } from "../../../portal/src/words/numbers.ts";
 
 describe("pasted addresses", () => {
   it("are a line each, or parted by what people put between them", () => {
@@ -17,6 +19,31 @@ describe("pasted addresses", () => {
       "nothing",
     ]);
     assert.deepEqual(pastedAddresses(" \n\n"), []);
+  });
+});
+
+describe("pasted domains", () => {
+  it("are each taken once, in whichever form they are repeated", () => {
+    const text = "B.example, a.example;A.EXAMPLE. b.example\nm\u00fcnchen.example xn--mnchen-3ya.example";
+    assert.deepEqual(domainsOf(text), {
+      domains: ["B.example", "a.example", "m\u00fcnchen.example"],
+      repeats: 3,
+    });
+    assert.deepEqual(domainsOf(" \n"), { domains: [], repeats: 0 });
+  });
+
+  it("that are none are no repeats of those that they begin with", () => {
+    const wrong = ["a.example/x", "a.example", "a.example:80", "no_domain", "<b>"];
+    assert.deepEqual(domainsOf(wrong.join("\n")), { domains: wrong, repeats: 0 });
+  });
+});
+
+describe("counts", () => {
+  it("have the noun in its right form", () => {
+    const rows = [0, 1, 2, 1_234].map((count) => counted(count, "row"));
+    assert.deepEqual(rows, ["0 rows", "1 row", "2 rows", "1,234 rows"]);
+    assert.equal(counted(1, "address", "addresses"), "1 address");
+    assert.equal(counted(2, "row is", "rows are"), "2 rows are");
   });
 });
 

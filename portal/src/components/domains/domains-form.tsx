@@ -1,7 +1,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { domainsOf } from "../../words/domains.ts";
-import { grouped } from "../../words/numbers.ts";
+import { counted, grouped } from "../../words/numbers.ts";
 import { Button } from "../button.tsx";
 import { Failure, Notice } from "../notice.tsx";
 import { TextArea } from "../text-area.tsx";
@@ -36,17 +36,17 @@ interface Props {
 export function DomainsForm({ title, hint, action, words, children, listKey, send }: Props) {
   const id = useId();
   const queries = useQueryClient();
-  const [sent, setSent] = useState<{ total: number; outcome: DomainsOutcome } | null>(null);
+  const [sent, setSent] = useState<Pick<OutcomeProps, "total" | "repeats" | "outcome"> | null>(null);
   const leaving = useRef<AbortController | null>(null);
   useEffect(() => () => leaving.current?.abort(), []);
   const form = useForm({ domains: "" }, async ({ domains: text }) => {
-    const domains = domainsOf(text);
+    const { domains, repeats } = domainsOf(text);
     leaving.current = new AbortController();
     let outcome = NO_DOMAINS;
     setSent(null);
     const onProgress = (next: DomainsOutcome) => {
       outcome = next;
-      setSent({ total: domains.length, outcome });
+      setSent({ total: domains.length, repeats, outcome });
     };
     try {
       await send(domains, onProgress, leaving.current.signal);
@@ -83,19 +83,23 @@ export function DomainsForm({ title, hint, action, words, children, listKey, sen
 }
 
 interface OutcomeProps {
+  /** Different domains of the text. */
   total: number;
+  /** Domains of the text that were in it before. */
+  repeats: number;
   outcome: DomainsOutcome;
   words: Props["words"];
   busy: boolean;
 }
 
-function Outcome({ total, outcome: { taken, known, refused }, words, busy }: OutcomeProps) {
+function Outcome({ total, repeats, outcome: { taken, known, refused }, words, busy }: OutcomeProps) {
   const ended = taken + known + refused.length;
   return (
     <>
       <Notice kind="success">
         {busy && ended < total && `${grouped(ended)} of ${grouped(total)} sent. `}
         {grouped(taken)} {words.taken}, {grouped(known)} {words.known}, {grouped(refused.length)} not taken.
+        {repeats > 0 && ` ${counted(repeats, "was", "were")} given twice.`}
       </Notice>
       <RefusedLines lines={refused} />
     </>

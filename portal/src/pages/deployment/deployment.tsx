@@ -100,7 +100,7 @@ function Pipeline({ of: pipeline }: { of: Deployment["pipeline"] }) {
       )}
       <dl className="facts">
         <dt>Workers</dt>
-        <dd>{grouped(workers)}</dd>
+        <dd>{workers === 0 ? "none: lists would wait" : grouped(workers)}</dd>
         <dt>Jobs</dt>
         <dd>{countsOf(jobs)}</dd>
         <dt>Tasks to do</dt>

@@ -1,8 +1,7 @@
 import type { ReactNode } from "react";
 import { ForeignText } from "../../components/foreign-text.tsx";
 import type { BulkJob } from "../../words/jobs.ts";
-import { grouped } from "../../words/numbers.ts";
-import { columnTitle } from "./layout-words.ts";
+import { addressesFound, columnTitle } from "./layout-words.ts";
 
 type Candidates = NonNullable<NonNullable<BulkJob["error"]>["candidates"]>;
 
@@ -19,9 +18,7 @@ export function CandidateChoices({ candidates, choice }: Props) {
       {candidates.map(({ index, name, addresses, distinct }) => (
         <li key={index}>
           {choice(index, <ForeignText>{columnTitle({ index, name })}</ForeignText>)}
-          <span className="muted">
-            {grouped(addresses)} addresses in the first rows, {grouped(distinct)} of them different
-          </span>
+          <span className="muted">{addressesFound({ addresses, distinct })}</span>
         </li>
       ))}
     </ul>

@@ -6,7 +6,7 @@ import { Failure } from "../../components/notice.tsx";
 import { Table } from "../../components/table.tsx";
 import { Time } from "../../components/time.tsx";
 import { type BulkJob, hasEnded } from "../../words/jobs.ts";
-import { grouped } from "../../words/numbers.ts";
+import { counted, grouped } from "../../words/numbers.ts";
 import { REASONS } from "../../words/reasons.ts";
 
 const LOOK_EVERY_MS = 10_000;
@@ -15,13 +15,23 @@ const readDeferred = (id: string) =>
   dataOf(api.GET("/v1/bulk-jobs/{id}/deferred", { params: { path: { id } } }));
 type Group = Awaited<ReturnType<typeof readDeferred>>["data"][number];
 
+/** Text for sites that the API does not name: each has few rows, or is not known before a connection is free. */
+const unnamedSites = (reason: Group["reason"]): string =>
+  reason === "busy" ? "not listed, or not known yet" : "not listed: few rows each";
+
 function GroupLine({ of: { reason, site, rows, next_attempt_at: at } }: { of: Group }) {
   return (
     <tr>
       <th scope="row" className="entry">
         {reason === "busy" ? "Its mail server takes no further connection now." : REASONS[reason].says}
       </th>
-      <td>{site === null ? <span className="muted">several</span> : <ForeignText>{site}</ForeignText>}</td>
+      <td>
+        {site === null ? (
+          <span className="muted">{unnamedSites(reason)}</span>
+        ) : (
+          <ForeignText>{site}</ForeignText>
+        )}
+      </td>
       <td className="number">{grouped(rows)}</td>
       <td>{Date.parse(at) <= Date.now() ? "now" : <Time at={at} />}</td>
     </tr>
@@ -46,7 +56,7 @@ function Groups({ id }: { id: string }) {
           <GroupLine key={`${group.reason} ${group.site}`} of={group} />
         ))}
       </Table>
-      {others > 0 && <p className="muted">{grouped(others)} more wait for other servers.</p>}
+      {others > 0 && <p className="muted">{counted(others, "more waits", "more wait")} for other servers.</p>}
     </>
   );
 }
@@ -56,8 +66,14 @@ export function Deferred({ job }: { job: BulkJob }) {
   if (hasEnded(job) || job.rows.deferred === 0) return null;
   return (
     <section className="card" aria-labelledby="deferred">
-      <h2 id="deferred">{grouped(job.rows.deferred)} rows wait for their mail servers</h2>
-      <p className="muted">They are asked again by themselves, and cost nothing until they are answered.</p>
+      <h2 id="deferred">
+        {job.rows.deferred === 1
+          ? "1 row waits for its mail server"
+          : `${grouped(job.rows.deferred)} rows wait for their mail servers`}
+      </h2>
+      <p className="muted">
+        The mail servers are asked again automatically. A row costs nothing until it is answered.
+      </p>
       <Groups id={job.id} />
     </section>
   );

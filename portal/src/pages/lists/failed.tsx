@@ -45,7 +45,11 @@ export function Failed({ job, error }: { job: BulkJob; error: JobError }) {
             Upload another file
           </Link>
         ) : (
-          <Link to="/lists/new" search={{ upload: uploadId }} className="button primary">
+          <Link
+            to="/lists/new"
+            search={{ upload: uploadId }}
+            className={`button ${error.candidates === undefined ? "primary" : ""}`}
+          >
             Look at the preview
           </Link>
         )}

@@ -9,7 +9,7 @@ import { Failure, Notice } from "../../components/notice.tsx";
 import { useTitle } from "../../components/page-head.tsx";
 import { Time } from "../../components/time.tsx";
 import { type BulkJob, hasEnded, listName } from "../../words/jobs.ts";
-import { grouped } from "../../words/numbers.ts";
+import { counted, grouped } from "../../words/numbers.ts";
 import { UNIT_HINT } from "../../words/units.ts";
 import { Deferred } from "./deferred.tsx";
 import { Downloads } from "./downloads.tsx";
@@ -39,9 +39,11 @@ function CancelJob({ job }: { job: BulkJob }) {
       onConfirm={cancel}
     >
       <p>
-        {grouped(processed)} rows are answered: they are charged, and stay to be read.
-        {total > processed && ` ${grouped(total - processed)} are not, and cost nothing.`} A cancelled list is
-        not taken up again.
+        {counted(processed, "row is", "rows are")} answered: what is answered is charged, and stays to be
+        read.
+        {total > processed &&
+          ` ${counted(total - processed, "is not, and costs", "are not, and cost")} nothing.`}{" "}
+        A cancelled list is not taken up again.
       </p>
     </ConfirmDialog>
   );
@@ -89,9 +91,7 @@ function RowFacts({ job: { rows, units } }: { job: BulkJob }) {
             </Fragment>
           ))}
         <dt>Cost</dt>
-        <dd>
-          {grouped(units)} {units === 1 ? "unit" : "units"}
-        </dd>
+        <dd>{counted(units, "unit")}</dd>
       </dl>
       <p className="muted">{UNIT_HINT}</p>
     </>
@@ -113,8 +113,8 @@ function JobBody({ job, isLost }: { job: BulkJob; isLost: boolean }) {
         </section>
       )}
       <Deferred job={job} />
-      {job.error === null && <Providers job={job} />}
       {job.error === null && totalOf(job.verdicts) > 0 && <Downloads job={job} />}
+      {job.error === null && <Providers job={job} />}
       {job.results !== null && <Results job={job} />}
       <SourceFacts source={job.source} />
     </>

@@ -16,13 +16,13 @@ function ResultLine({ of: { row, input, duplicateOf, result } }: { of: ResultRow
   return (
     <tr>
       <td className="number">{grouped(row)}</td>
+      <td>
+        <VerdictBadge verdict={result.verdict} />
+      </td>
       <th scope="row" className="entry">
         {input === "" ? <span className="muted">(empty)</span> : <ForeignText>{input}</ForeignText>}
         {duplicateOf !== null && <div className="muted">repeats row {grouped(duplicateOf)}</div>}
       </th>
-      <td>
-        <VerdictBadge verdict={result.verdict} />
-      </td>
       <td className="why">
         {REASONS[result.reason].says}
         {result.did_you_mean !== null && (
@@ -36,10 +36,13 @@ function ResultLine({ of: { row, input, duplicateOf, result } }: { of: ResultRow
   );
 }
 
+/** The verdict comes before the address, so that narrow windows show it without scrolling. */
+const COLUMNS = [{ number: "Row" }, "Verdict", "Address", "Why", "Provider"];
+
 /** Drawn again only when its rows change: there may be a thousand. */
 const ResultTable = memo(function ResultTable({ rows }: { rows: readonly ResultRow[] }) {
   return (
-    <Table label="Results by row" columns={[{ number: "Row" }, "Address", "Verdict", "Why", "Provider"]}>
+    <Table label="Results by row" columns={COLUMNS}>
       {rows.map((row, i) => (
         // A cell may hold the same address twice.
         // biome-ignore lint/suspicious/noArrayIndexKey: the rows of a table stay in their order.

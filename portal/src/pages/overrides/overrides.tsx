@@ -12,7 +12,7 @@ import { Failure, Notice } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
 import { PagedTable } from "../../components/paged-table.tsx";
 import { Time } from "../../components/time.tsx";
-import { grouped } from "../../words/numbers.ts";
+import { counted } from "../../words/numbers.ts";
 import { submitDomains } from "./submit-domains.ts";
 
 const PENDING_EVERY_MS = 2_000;
@@ -40,7 +40,7 @@ function Pending() {
         ? ""
         : count === 0
           ? "All of them are in effect."
-          : `${grouped(count)} are not in effect yet: that takes some seconds.`}
+          : `${counted(count, "is", "are")} not in effect yet: that takes some seconds.`}
     </p>
   );
 }

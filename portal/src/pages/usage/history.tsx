@@ -5,7 +5,7 @@ import { Button } from "../../components/button.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Failure } from "../../components/notice.tsx";
 import { Table } from "../../components/table.tsx";
-import { grouped } from "../../words/numbers.ts";
+import { counted, grouped } from "../../words/numbers.ts";
 import { saveFile } from "./save-file.ts";
 import "../../styles/charts.css";
 
@@ -55,6 +55,8 @@ export function History({ days }: { days: number }) {
   const history = useQuery({
     queryKey: ["usage", "history", days],
     queryFn: () => readHistory(days),
+    // The first steps read the same before the first address is verified.
+    staleTime: 0,
     placeholderData: keepPreviousData,
   });
   if (history.isPending) return <Loading />;
@@ -65,6 +67,14 @@ export function History({ days }: { days: number }) {
       {data.length < days && (
         <p className="muted">Your plan keeps {grouped(data.length)} days; those are shown.</p>
       )}
+      <p>
+        {counted(
+          data.reduce((sum, { used }) => sum + used, 0),
+          "unit was charged",
+          "units were charged",
+        )}{" "}
+        in these days.
+      </p>
       {data.some(({ single, bulk }) => single + bulk > 0) && (
         <Suspense fallback={<ChartsToCome />}>
           <Charts days={data} />

@@ -7,14 +7,20 @@ import { CALL_TEXTS } from "./call-texts.ts";
 
 const LANGUAGES = asOptions(Object.keys(CALL_TEXTS));
 
-/** The same question as a call of the API. */
-export function CallExamples({ email }: { email: string }) {
+interface Props {
+  /** What it is the call of. */
+  title: string;
+  email: string;
+}
+
+/** The verification of an address as a call of the API. */
+export function CallExamples({ title, email }: Props) {
   const [language, setLanguage] = useState("curl");
   const text = CALL_TEXTS[language]?.(`${location.origin}${BASE_PATH}/v1/verify`, email) ?? "";
   return (
-    <section className="card" aria-label="The same by the API">
+    <section className="card" aria-label={title}>
       <div className="page-head">
-        <h2>The same by the API</h2>
+        <h2>{title}</h2>
         <div className="row">
           <Select label="With" inline value={language} onChange={setLanguage} options={LANGUAGES} />
           <CopyButton text={text} of="the call" />

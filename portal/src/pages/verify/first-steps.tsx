@@ -93,7 +93,7 @@ export function FirstSteps({ hasVerified }: { hasVerified: boolean }) {
       <ol className="plain-list">
         {steps.map(({ isDone, what }, place) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: a step is known by its place.
-          <li key={place} className="row">
+          <li key={place} className="step">
             <span className={`badge ${isDone ? "valid" : ""}`}>{isDone ? "done" : "to do"}</span>
             <span>{what}</span>
           </li>

@@ -81,7 +81,9 @@ export function VerifyPage() {
           onTry={ask}
         />
       )}
-      {check.data !== undefined && <CallExamples email={shownText(check.data.email)} />}
+      {check.data !== undefined && (
+        <CallExamples title="The same by the API" email={shownText(check.data.email)} />
+      )}
       <FirstSteps hasVerified={check.isSuccess} />
     </>
   );

@@ -68,7 +68,10 @@ export function WebhooksPage() {
   return (
     <>
       <PageHead title="Webhooks">
-        <a href={`${BASE_PATH}/docs/reference`}>API reference</a>
+        <span className="row">
+          <a href={`${BASE_PATH}/docs/api#webhooks`}>How to receive them</a>
+          <a href={`${BASE_PATH}/docs/reference`}>API reference</a>
+        </span>
       </PageHead>
       <p className="muted">
         When something happens, a signed request goes to your server. What does not arrive is sent again for

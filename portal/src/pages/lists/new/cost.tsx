@@ -2,7 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { useToday } from "../../../api/use-today.ts";
 import { Notice } from "../../../components/notice.tsx";
 import { QuotaLeft } from "../../../components/quota-left.tsx";
-import { grouped } from "../../../words/numbers.ts";
+import { counted } from "../../../words/numbers.ts";
 import { type Estimate, estimateOf, unitsText } from "./estimate.ts";
 import type { Preview } from "./use-preview.ts";
 
@@ -18,7 +18,7 @@ function Units({ estimate, repeats }: { estimate: Estimate | null; repeats: numb
       most for {estimate.rows}
       {repeats > 0 &&
         (estimate.isExact
-          ? `; ${grouped(repeats)} of them repeat an address and cost nothing`
+          ? `; ${counted(repeats, "of them repeats an address and costs", "of them repeat an address and cost")} nothing`
           : "; rows that repeat an address cost nothing")}
       .
     </>

@@ -1,4 +1,4 @@
-import { grouped } from "../../../words/numbers.ts";
+import { counted, grouped } from "../../../words/numbers.ts";
 import type { Preview } from "./use-preview.ts";
 
 const ROUNDED = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 3 });
@@ -21,7 +21,7 @@ export function estimateOf({ sample, estimated_rows: rows }: Preview, splitCells
   const { whole: isExact, repeats, several } = sample;
   const units = sample.rows - repeats - several.rows + (splitCells ? several.addresses : 0);
   return {
-    rows: `${isExact ? grouped(rows) : `about ${ROUNDED.format(rows)}`} ${rows === 1 ? "row" : "rows"}`,
+    rows: isExact ? counted(rows, "row") : `about ${ROUNDED.format(rows)} rows`,
     units: sample.rows === 0 ? rows : Math.round((rows * units) / sample.rows),
     isExact,
   };

@@ -1,4 +1,5 @@
 import { asOptions, Select } from "../../../components/select.tsx";
+import { counted } from "../../../words/numbers.ts";
 import { columnTitle, DELIMITERS } from "../layout-words.ts";
 import { columnCount, type FileOptions, type Preview } from "./use-preview.ts";
 
@@ -42,7 +43,9 @@ export function ColumnChoice({ options, onChange, known }: Props & { known: Prev
   const addresses = new Map(candidates.map((candidate) => [candidate.index, candidate.addresses]));
   const titleOf = (index: number) =>
     columnTitle({ index, name: header?.[index] ?? null }) +
-    (addresses.has(index) ? ` (${addresses.get(index)} addresses in the first rows)` : "");
+    (addresses.has(index)
+      ? ` (${counted(addresses.get(index) ?? 0, "address", "addresses")} in the first rows)`
+      : "");
   return (
     <Select
       label="Column of the addresses"

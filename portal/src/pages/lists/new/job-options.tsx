@@ -1,4 +1,4 @@
-import { grouped } from "../../../words/numbers.ts";
+import { counted, grouped } from "../../../words/numbers.ts";
 import type { Preview } from "./use-preview.ts";
 
 export interface JobOptions {
@@ -20,8 +20,8 @@ function Several({ sample: { rows, several }, isSplit }: { sample: Preview["samp
   if (several.rows === 0) return null;
   return (
     <p className="notice" role="status">
-      {grouped(several.rows)} of the first {grouped(rows)} rows {several.rows === 1 ? "has" : "have"} several
-      addresses in the cell, {grouped(several.addresses)} in all:{" "}
+      {grouped(several.rows)} of the first {counted(rows, "row")} {several.rows === 1 ? "has" : "have"}{" "}
+      several addresses in the cell, {grouped(several.addresses)} in all:{" "}
       {isSplit ? "each is verified." : "they are answered malformed, for nothing, unless each is verified."}
     </p>
   );

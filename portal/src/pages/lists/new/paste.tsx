@@ -3,7 +3,7 @@ import { type FormEvent, useDeferredValue, useId, useMemo, useState } from "reac
 import { api, dataOf } from "../../../api/client.ts";
 import { Button } from "../../../components/button.tsx";
 import { Failure } from "../../../components/notice.tsx";
-import { grouped } from "../../../words/numbers.ts";
+import { counted, grouped } from "../../../words/numbers.ts";
 import { csvOf, pastedAddresses } from "./pasted.ts";
 import { useSubmission } from "./use-submission.ts";
 
@@ -14,8 +14,8 @@ const INLINE_ROWS = 10_000;
 export function Paste({ onFile }: { onFile(file: File): void }) {
   const id = useId();
   const [text, setText] = useState("");
-  const counted = useDeferredValue(text);
-  const addresses = useMemo(() => pastedAddresses(counted), [counted]);
+  const shown = useDeferredValue(text);
+  const addresses = useMemo(() => pastedAddresses(shown), [shown]);
   const different = useMemo(() => new Set(addresses).size, [addresses]);
   const navigate = useNavigate();
   const submission = useSubmission();
@@ -52,16 +52,18 @@ export function Paste({ onFile }: { onFile(file: File): void }) {
         <span className="hint" id={`${id}-count`}>
           {count === 0
             ? "One on a line, or with commas between them."
-            : `${grouped(count)} ${count === 1 ? "address" : "addresses"}${different < count ? `, ${grouped(different)} of them different` : ""}`}
+            : `${counted(count, "address", "addresses")}${different < count ? `, ${grouped(different)} of them different` : ""}`}
         </span>
       </div>
       <Failure error={submission.error} />
       <div className="row">
         <Button type="submit" look="primary" busy={submission.busy} disabled={count === 0}>
-          {count > INLINE_ROWS ? "Upload them as a file" : `Verify ${count === 0 ? "them" : grouped(count)}`}
+          {count > INLINE_ROWS
+            ? "Upload them as a file"
+            : `Verify ${count === 0 ? "them" : counted(count, "address", "addresses")}`}
         </Button>
         {count > 0 && count <= INLINE_ROWS && (
-          <span className="muted">Costs {grouped(different)} units at most.</span>
+          <span className="muted">Costs {counted(different, "unit")} at most.</span>
         )}
       </div>
     </form>

@@ -1,6 +1,6 @@
 import { ForeignText } from "../../../components/foreign-text.tsx";
 import { TableScroll } from "../../../components/table-scroll.tsx";
-import { grouped } from "../../../words/numbers.ts";
+import { counted, grouped } from "../../../words/numbers.ts";
 import { columnTitle } from "../layout-words.ts";
 import { columnCount, type Preview } from "./use-preview.ts";
 
@@ -49,7 +49,9 @@ export function PreviewTable({ preview }: { preview: Preview }) {
           ))}
         </tbody>
       </TableScroll>
-      {hidden > 0 && <p className="muted">{grouped(hidden)} more columns are kept in the results.</p>}
+      {hidden > 0 && (
+        <p className="muted">{counted(hidden, "more column is", "more columns are")} kept in the results.</p>
+      )}
     </div>
   );
 }

@@ -7,8 +7,7 @@ import { ForeignText } from "../../../components/foreign-text.tsx";
 import { Loading } from "../../../components/loading.tsx";
 import { Failure } from "../../../components/notice.tsx";
 import { byteSize } from "../../../words/bytes.ts";
-import { grouped } from "../../../words/numbers.ts";
-import { CHOSEN_BY, columnTitle } from "../layout-words.ts";
+import { addressesFound, CHOSEN_BY, columnTitle } from "../layout-words.ts";
 import { Warnings } from "../source-facts.tsx";
 import { Cost } from "./cost.tsx";
 import { estimateOf } from "./estimate.ts";
@@ -30,11 +29,7 @@ function ChosenColumn({ preview: { layout, candidates } }: { preview: Preview })
         <ForeignText>{columnTitle(email)}</ForeignText>
       </strong>
       : {CHOSEN_BY[email.chosen_by]}.{" "}
-      {found !== undefined && (
-        <span className="muted">
-          {grouped(found.addresses)} addresses in the first rows, {grouped(found.distinct)} of them different.
-        </span>
-      )}
+      {found !== undefined && <span className="muted">{addressesFound(found)}.</span>}
     </p>
   );
 }
