@@ -278,6 +278,8 @@ describe("an account", () => {
     const { page } = await browser.visitor();
     await page.goto(`${site.url}/sign-in`);
     await page.getByRole("link", { name: "Register" }).click();
+    // The page before has such fields, too.
+    await page.getByRole("heading", { name: "Make an account" }).waitFor();
     await page.getByLabel("Email").fill(email);
     await page.getByLabel("Password").fill("password1234");
     await page.getByLabel("Team").fill("Visitors");
@@ -298,7 +300,6 @@ describe("an account", () => {
     const { page } = await browser.visitor();
     await page.goto(`${site.url}/sign-in`);
     await page.getByRole("link", { name: "Forgot the password?" }).click();
-    // The page before has such a field, too.
     await page.getByRole("heading", { name: "Forgot the password?" }).waitFor();
     await page.getByLabel("Email").fill(email);
     await page.getByRole("button", { name: "Mail me a link" }).click();
