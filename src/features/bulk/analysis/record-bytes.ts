@@ -1,5 +1,6 @@
 import { BACKSLASH, SECOND_BYTE_MIN } from "../csv/dialect.ts";
-import { HAS_EDGE_SPACE, HAS_ESCAPED, HAS_QUOTE, type Lines } from "../csv/lines.ts";
+import type { Lines } from "../csv/lines.ts";
+import { HAS_EDGE_SPACE, HAS_ESCAPED, HAS_QUOTE } from "../csv/record-finder.ts";
 import type { RecordStyle } from "../csv/write.ts";
 import type { RowBuffer } from "./row-buffer.ts";
 

@@ -8,8 +8,8 @@ export interface Dialect {
    */
   escapedBy?: "\\";
   /**
-   * `text`: a quote is a character like others. `after_space`: a quote opens a field also behind spaces. Absent: a quote opens
-   * only as the first character of a field.
+   * `text`: a quote is a character like others. `after_space`: a quote opens a field also behind spaces, unless these delimit
+   * fields. Absent: a quote opens only as the first character of a field.
    */
   quotes?: "text" | "after_space";
   /**
@@ -117,7 +117,8 @@ export interface QuotedPart {
 export function quotedPart(text: string, from: number, dialect: Dialect): QuotedPart | undefined {
   if (dialect.quotes === "text") return undefined;
   let open = from;
-  if (dialect.quotes === "after_space") while (text[open] === " ") open += 1;
+  const passesSpaces = dialect.quotes === "after_space" && dialect.delimiter !== " ";
+  if (passesSpaces) while (text[open] === " ") open += 1;
   if (text[open] !== QUOTE_CHAR) return undefined;
   let close = find(text, QUOTE_CHAR, open + 1, dialect);
   while (text[close + 1] === QUOTE_CHAR) close = find(text, QUOTE_CHAR, close + 2, dialect);

@@ -44,7 +44,7 @@ function hasMeaning(character: string, { delimiter }: Dialect): boolean {
   return character === delimiter || /["\\\r\n]/.test(character);
 }
 
-/** The fields of a record without its line end, latin1: the values that the scanner (scan.ts) finds. */
+/** The fields of a record without its line end, latin1: the values of the fields that RecordFinder finds. */
 export function fieldsOf(line: string, dialect: Dialect): string[] {
   const hasQuotes = dialect.quotes !== "text" && line.includes(QUOTE);
   if (!hasQuotes && isSimple(dialect)) return line.split(dialect.delimiter);

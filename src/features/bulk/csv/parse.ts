@@ -6,8 +6,8 @@ import { CsvProblemError } from "./problems.ts";
 import { createRecordScanner } from "./scan.ts";
 
 /**
- * The records of whole records' bytes, fields as latin1. Blank lines are none. Rules: scan.ts, which finds where records
- * begin and end. Throws when a quote is not closed, which the scanner has refused before.
+ * The records of whole records' bytes, fields as latin1. Blank lines are none. Rules: record-finder.ts, which finds where
+ * records begin and end. Throws when a quote is not closed, which the scanner has refused before.
  *
  * csv-parse reads records with quotes by the usual rules. It does not know the other dialects, which are read by `fieldsOf`, nor is
  * it asked for records without quotes: it takes ten times as long, 60 ms for the samples of a list, four delimiters being tried.

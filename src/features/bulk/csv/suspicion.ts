@@ -2,7 +2,8 @@ import { LIMITS } from "../../../config/limits/limits.ts";
 import { addressWeight } from "../columns/column-evidence.ts";
 import { type Dialect, endOfField, QUOTE, quotedPart } from "./dialect.ts";
 import { fieldsOf } from "./field.ts";
-import { findLines, HAS_QUOTE, lineAt } from "./lines.ts";
+import { findLines, lineAt } from "./lines.ts";
+import { HAS_QUOTE } from "./record-finder.ts";
 import type { QuoteJudge, Suspicion } from "./scan-types.ts";
 
 /** The usual shape of a list's rows, from its sample. */

@@ -16,7 +16,7 @@ const BEFORE_FORMULA = /^[ ",;|]+/;
 const PLAIN_NUMBER = /^[+-]?\d+(?:[.,]\d+)?(?:[eE][+-]?\d+)?$/;
 
 /**
- * A record of values (latin1) without its line end. Reading it by the rules of scan.ts gives the same values. RFC 4180
+ * A record of values (latin1) without its line end. Reading it by the rules of record-finder.ts gives the same values. RFC 4180
  * quotes enclose values with a delimiter, a quote or a line end. They also enclose values with a space at either end, which
  * other readers would drop. Formulas are guarded only if the style says so: the guard changes values.
  */

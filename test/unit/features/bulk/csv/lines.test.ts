@@ -33,4 +33,12 @@ describe("records that are split", () => {
       { numRuns: 2_000 },
     );
   });
+
+  it("have the fields of their text where a space delimits them, and quotes may open behind spaces", () => {
+    const dialect = { delimiter: " ", quotes: "after_space" } as const;
+    const lines = findLines(Buffer.from('a  "b c"\na  b'), { ...dialect, emailColumn: 0 }, 2);
+    assert.deepEqual([...lines.fields.subarray(0, 2)], [3, 3]);
+    assert.deepEqual(fieldsOf(lineAt(lines, 0), dialect), ["a", "", "b c"]);
+    assert.deepEqual(fieldsOf(lineAt(lines, 1), dialect), ["a", "", "b"]);
+  });
 });
