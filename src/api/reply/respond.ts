@@ -69,7 +69,7 @@ function fieldsBehindLimit({ headers }: HttpReply): string {
   return block;
 }
 
-/** Status and fields of a reply around id and numbers, for `createHeadTemplates`. */
+/** Status and fields of a reply around id and limits, for `createHeadTemplates`. */
 export function headParts(reply: HttpReply, policy: string): HeadParts {
   return {
     status: statusLine(reply.status),
