@@ -5,7 +5,7 @@ import type { Clock } from "../../../platform/time/clock.ts";
 import type { RequestedSignals } from "../../../verification/evidence.ts";
 import type { AddressQuestion } from "../answer/address-question.ts";
 import type { EvidenceFinding } from "../answer/evidence-finding.ts";
-import { type NoLookupDeps, needsLookup } from "../answer/examine.ts";
+import { answerWithoutLookup, type NoLookupDeps, needsLookup } from "../answer/examine.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { EvidenceCache } from "../cache/evidence-cache.ts";
 import type { InFlightChecksDeps, VerificationWaiter } from "../checks/in-flight-checks.ts";
@@ -13,7 +13,6 @@ import { type BatchChecks, createBatchChecks } from "./batch-checks.ts";
 import { cutByDomain } from "./batch-cut.ts";
 import { type AskedRow, type BatchAnswer, BatchWork } from "./batch-work.ts";
 import { createDisposableRows, type DisposableRows } from "./disposable-rows.ts";
-import { createNoLookupRows, type NoLookupRows } from "./no-lookup-rows.ts";
 
 export type { BatchAnswer } from "./batch-work.ts";
 
@@ -79,17 +78,15 @@ class PooledBatchExaminer implements BatchExaminer {
   readonly #deps: BatchExaminerDeps;
   readonly #disposables: DisposableRows;
   readonly #checks: BatchChecks;
-  readonly #unasked: NoLookupRows;
 
   constructor(deps: BatchExaminerDeps) {
     this.#deps = deps;
     this.#disposables = createDisposableRows(deps);
     this.#checks = createBatchChecks({ ...deps, disposables: this.#disposables });
-    this.#unasked = createNoLookupRows(deps);
   }
 
   ready(question: AddressQuestion): EvidenceFinding | undefined {
-    if (!needsLookup(question)) return this.#unasked.find(question);
+    if (!needsLookup(question)) return answerWithoutLookup(this.#deps, question);
     const found = this.#disposables.find(question);
     if (found !== undefined || question.isMemoryMiss) return found;
     const entry = this.#deps.cache.peek(question.scope, question.address.cacheKey);
@@ -131,7 +128,7 @@ class PooledBatchExaminer implements BatchExaminer {
     let known = 0;
     for (const [at, question] of questions.entries()) {
       if (!needsLookup(question)) {
-        work.answer(at, { finding: this.#unasked.find(question) });
+        work.answer(at, { finding: answerWithoutLookup(this.#deps, question) });
         continue;
       }
       const { address, scope } = question;

@@ -241,10 +241,10 @@ describe("the memo of domains", () => {
       return name;
     };
     const name = read("kept.test");
-    name.listsMemoNumber = nextMemoNumber();
+    name.templatesMemoNumber = nextMemoNumber();
     assert.equal(read("kept.test"), name);
-    assert.equal(read("other.test").listsMemoNumber, 0);
-    assert.notEqual(nextMemoNumber(), name.listsMemoNumber);
+    assert.equal(read("other.test").templatesMemoNumber, 0);
+    assert.notEqual(nextMemoNumber(), name.templatesMemoNumber);
     const long = `${"a.".repeat(LIMITS.check.domainNameChars / 2)}test`;
     assert.notEqual(read(long), read(long), "would keep the text it is a piece of");
   });
