@@ -1,13 +1,13 @@
 import { parse } from "csv-parse/sync";
-import { CR, type Dialect, isSimple, LF, QUOTE } from "./dialect.ts";
+import { type Dialect, isSimple } from "./dialect.ts";
 import { fieldsOf } from "./field.ts";
-import { findLines, lineAt } from "./lines.ts";
 import { CsvProblemError } from "./problems.ts";
-import { createRecordScanner } from "./scan.ts";
+import { RecordFinder } from "./record-finder.ts";
+import { quoteNotClosed } from "./scan-problems.ts";
 
 /**
- * The records of whole records' bytes, fields as latin1. Blank lines are none. Rules: record-finder.ts, which finds where
- * records begin and end. Throws when a quote is not closed, which the scanner has refused before.
+ * The records of whole records' bytes, fields as latin1. Empty lines are none. RecordFinder finds where records begin and
+ * end. Throws when a quote is not closed, which the scanner has refused before.
  *
  * csv-parse reads records with quotes by the usual rules. It does not know the other dialects, which are read by `fieldsOf`, nor is
  * it asked for records without quotes: it takes ten times as long, 60 ms for the samples of a list, four delimiters being tried.
@@ -16,44 +16,30 @@ export function parseRecords(bytes: Buffer, dialect: Dialect): string[][] {
   const records: string[][] = [];
   const quoted = new Map<number, SameWidth>();
   const isUsual = isSimple(dialect) && dialect.quotes === undefined;
-  let count = 0;
-  const bounds = { emailColumn: -1, recordBytes: bytes.length, columns: bytes.length + 1 };
-  const scanner = createRecordScanner({ ...dialect, ...bounds }, (start, end, columns) => {
-    count += 1;
-    if (isUsual) addRecord(bytes.subarray(start, end), columns);
-  });
-  const problem = scanner.push(bytes) ?? scanner.end();
-  if (problem !== undefined) throw new CsvProblemError(problem);
-  if (!isUsual) return readByLines(bytes, dialect, count);
+  const finder = new RecordFinder(dialect, -1);
+  for (let at = 0; finder.next(bytes, at, true); at = finder.end) {
+    const { from, to, end, fields } = finder;
+    const line = bytes.toString("latin1", from, to);
+    if (!isUsual || !line.includes('"')) {
+      records.push(fieldsOf(line, dialect));
+      continue;
+    }
+    const same = quoted.get(fields) ?? { places: [], pieces: [] };
+    same.places.push(records.push([]) - 1);
+    same.pieces.push(bytes.subarray(from, end));
+    quoted.set(fields, same);
+  }
+  const { from, openAt } = finder;
+  if (openAt >= 0)
+    throw new CsvProblemError(quoteNotClosed({ records: records.length, start: from }, from + openAt, {}));
   parseQuoted(quoted, records, dialect.delimiter);
   return records;
-
-  function addRecord(record: Buffer, columns: number): void {
-    if (!record.includes(QUOTE)) return void records.push(textOf(record).split(dialect.delimiter));
-    const same = quoted.get(columns) ?? { places: [], pieces: [] };
-    same.places.push(records.push([]) - 1);
-    same.pieces.push(record);
-    quoted.set(columns, same);
-  }
-}
-
-function readByLines(bytes: Buffer, dialect: Dialect, count: number): string[][] {
-  const lines = findLines(bytes, { ...dialect, emailColumn: -1 }, count);
-  return Array.from({ length: lines.count }, (_, number) => fieldsOf(lineAt(lines, number), dialect));
 }
 
 interface SameWidth {
   /** Index of each record among all. */
   places: number[];
   pieces: Buffer[];
-}
-
-/** Without the end of its line. */
-function textOf(record: Buffer): string {
-  let end = record.length;
-  if (record[end - 1] === LF) end -= 1;
-  if (record[end - 1] === CR) end -= 1;
-  return record.toString("latin1", 0, end);
 }
 
 /**
