@@ -1,4 +1,5 @@
 import { LIMITS } from "../../config/limits/limits.ts";
+import { OpenQuestions } from "../../platform/open-questions.ts";
 import type { Clock } from "../../platform/time/clock.ts";
 import type { BreakerReport, BreakerUpdate, ProbeEnd, TrialEnd } from "./messages.ts";
 import { type BreakerScope, breakerKey, keyOfScope } from "./scope.ts";
@@ -71,9 +72,8 @@ class BreakerMirror implements Breaker {
   /** Open breakers, and when their trial may be requested. */
   readonly #open = new Map<string, { dueAt: number }>();
   readonly #watched = new Set<string>();
-  readonly #trialRequests = new Map<number, (answer: TrialAnswer) => void>();
+  readonly #trialRequests = new OpenQuestions<TrialAnswer>();
   readonly #asking = new Set<string>();
-  #nextId = 0;
 
   constructor(deps: BreakerMirrorDeps) {
     this.#deps = deps;
@@ -125,12 +125,8 @@ class BreakerMirror implements Breaker {
 
   /** Only one request at a time for a breaker. Other probes do not wait for the answer. */
   async requestTrial(key: string): Promise<TrialAnswer> {
-    const id = this.#nextId++;
     this.#asking.add(key);
-    const answer = await new Promise<TrialAnswer>((resolve) => {
-      this.#trialRequests.set(id, resolve);
-      this.report({ type: "trial", id, key });
-    });
+    const answer = await this.#trialRequests.ask((id) => this.report({ type: "trial", id, key }));
     this.#asking.delete(key);
     return answer;
   }
@@ -151,8 +147,7 @@ class BreakerMirror implements Breaker {
         this.#watched.delete(news.key);
         break;
       case "trial":
-        this.#trialRequests.get(news.id)?.(news);
-        this.#trialRequests.delete(news.id);
+        this.#trialRequests.answer(news.id, news);
         break;
     }
   }

@@ -1,5 +1,6 @@
 import { LRUCache } from "lru-cache";
 import { LIMITS } from "../../config/limits/limits.ts";
+import { OpenQuestions } from "../../platform/open-questions.ts";
 import type { Clock } from "../../platform/time/clock.ts";
 import type {
   BehaviourReport,
@@ -79,8 +80,7 @@ class SiteBehaviourMirror implements SiteBehaviours {
   // Only refusals fill it: with accepting sites in it too, a list of many small ones would push out each run before it is reported.
   readonly #refusing = new LRUCache<string, RefusingSite>({ max: sites });
   readonly #acceptedAt = new LRUCache<string, number>({ max: sites });
-  readonly #asking = new Map<number, (ruling: RefusalRuling) => void>();
-  #nextId = 0;
+  readonly #questions = new OpenQuestions<RefusalRuling>();
 
   constructor(clock: Clock, port: BehaviourPort) {
     this.#clock = clock;
@@ -141,8 +141,7 @@ class SiteBehaviourMirror implements SiteBehaviours {
 
   #onUpdate(news: BehaviourUpdate): void {
     if (news.kind === "said") {
-      this.#asking.get(news.id)?.(news.say);
-      this.#asking.delete(news.id);
+      this.#questions.answer(news.id, news.say);
     } else if (news.habit === null) {
       this.#learned.delete(news.site);
       this.#refusing.delete(news.site);
@@ -150,11 +149,7 @@ class SiteBehaviourMirror implements SiteBehaviours {
   }
 
   #ask(report: (id: number) => BehaviourReport): Promise<RefusalRuling> {
-    const id = this.#nextId++;
-    return new Promise((resolve) => {
-      this.#asking.set(id, resolve);
-      this.#port.report(report(id));
-    });
+    return this.#questions.ask((id) => this.#port.report(report(id)));
   }
 
   /** False: an accepted address was reported to the main thread a moment ago. */

@@ -1,5 +1,6 @@
 import { LRUCache } from "lru-cache";
 import { LIMITS } from "../../config/limits/limits.ts";
+import type { OpenQuestions } from "../../platform/open-questions.ts";
 import {
   type CatchAllAnswer,
   type CatchAllFact,
@@ -7,7 +8,7 @@ import {
   isLastingCatchAllAnswer,
 } from "../../verification/catch-all.ts";
 import type { CatchAll } from "../../verification/evidence.ts";
-import type { OpenQuestions, ThreadMessage } from "./thread-messages.ts";
+import type { ThreadMessage } from "./thread-messages.ts";
 
 /** A check thread's catch-all answers: it asks the main thread once a key, not once an address. */
 export class ThreadCatchAllFacts implements CatchAllFacts {

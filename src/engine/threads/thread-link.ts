@@ -5,6 +5,7 @@ import type { BreakerUpdate } from "../../egress/breaker/messages.ts";
 import type { BreakerPort } from "../../egress/breaker/mirror.ts";
 import type { NetworkReports } from "../../egress/network-health.ts";
 import type { SelfCheckUpdate } from "../../egress/self-check/report.ts";
+import { OpenQuestions } from "../../platform/open-questions.ts";
 import type { SlotSource } from "../../smtp/pool/slots.ts";
 import type { SmtpTraceEvent } from "../../smtp/wire/trace.ts";
 import type { CatchAllFacts } from "../../verification/catch-all.ts";
@@ -16,7 +17,7 @@ import type { CheckTaskRunner } from "./check-task-runner.ts";
 import { MessageBatcher, receiveBatches } from "./message-batcher.ts";
 import { ThreadCatchAllFacts } from "./thread-catch-all.ts";
 import type { ThreadReport } from "./thread-counts.ts";
-import { type MainMessage, OpenQuestions, type ThreadMessage } from "./thread-messages.ts";
+import type { MainMessage, ThreadMessage } from "./thread-messages.ts";
 
 /** The main thread's requests to a check thread. */
 export interface ThreadWork {

@@ -50,21 +50,3 @@ export interface AttachMessage {
   type: "rcpt.attach";
   port: MessagePort;
 }
-
-/** Questions to the other side that have no answer yet. */
-export class OpenQuestions<Answer> {
-  readonly #waiting = new Map<number, (answer: Answer) => void>();
-  #nextId = 0;
-
-  /** @param post sends the question with its id */
-  ask(post: (id: number) => void): Promise<Answer> {
-    const id = this.#nextId++;
-    post(id);
-    return new Promise((resolve) => this.#waiting.set(id, resolve));
-  }
-
-  answer(id: number, answer: Answer): void {
-    this.#waiting.get(id)?.(answer);
-    this.#waiting.delete(id);
-  }
-}
