@@ -1,3 +1,5 @@
+import { createRowSlots } from "./row-slots.ts";
+
 /** Releases the lock. */
 export type Release = () => void;
 
@@ -12,39 +14,31 @@ export interface SharedExclusiveLock {
   whenOpen(): Promise<void> | null;
 }
 
+/** More than there are tasks in a worker. */
+const ALL_SLOTS = Number.MAX_SAFE_INTEGER;
+
 export function createSharedExclusiveLock(): SharedExclusiveLock {
-  const waiting: { alone: boolean; begin(): void }[] = [];
-  let holders = 0;
-  let isExclusive = false;
+  const slots = createRowSlots(ALL_SLOTS);
+  /** Tasks that hold it alone, or wait to. */
+  let alone = 0;
   let openWaiters: (() => void)[] = [];
 
-  const isClosed = () => isExclusive || waiting.some(({ alone }) => alone);
-
-  function admit(): void {
-    for (let next = waiting[0]; next !== undefined; next = waiting[0]) {
-      if (isExclusive || (next.alone && holders > 0)) return;
-      waiting.shift();
-      holders += 1;
-      isExclusive = next.alone;
-      next.begin();
-    }
-  }
-
-  function release(): void {
-    holders -= 1;
-    isExclusive = false;
-    admit();
-    if (isClosed()) return;
+  function endAlone(): void {
+    alone -= 1;
+    if (alone > 0) return;
     for (const resolve of openWaiters) resolve();
     openWaiters = [];
   }
 
   return {
-    acquire: (exclusive) =>
-      new Promise((resolve) => {
-        waiting.push({ alone: exclusive, begin: () => resolve(release) });
-        admit();
-      }),
-    whenOpen: () => (isClosed() ? new Promise((resolve) => openWaiters.push(resolve)) : null),
+    async acquire(exclusive) {
+      if (exclusive) alone += 1;
+      const held = await slots.acquire(exclusive ? ALL_SLOTS : 1);
+      return () => {
+        held.shrinkTo(0);
+        if (exclusive) endAlone();
+      };
+    },
+    whenOpen: () => (alone > 0 ? new Promise((resolve) => openWaiters.push(resolve)) : null),
   };
 }
