@@ -18,7 +18,7 @@ import { ThreadLink } from "../src/engine/threads/thread-link.ts";
 import type { AttachMessage } from "../src/engine/threads/thread-messages.ts";
 import type { ThreadSetup } from "../src/engine/threads/thread-tasks.ts";
 import { createLog } from "../src/platform/log.ts";
-import { processMonotonicMs, sleep, systemClock } from "../src/platform/time/clock.ts";
+import { pause, processMonotonicMs, systemClock } from "../src/platform/time/clock.ts";
 import { createSmtpPool, type SmtpPool } from "../src/smtp/pool/pool.ts";
 import { createEgressRoutes } from "../src/smtp/wire/egress-routes.ts";
 import { createTracedDial } from "../src/smtp/wire/trace.ts";
@@ -96,7 +96,7 @@ function compose(setup: ThreadSetup): void {
 }
 
 async function closeSessions(pool: SmtpPool): Promise<void> {
-  await Promise.race([pool.drain(), sleep(systemClock, LIMITS.smtp.quitTimeoutMs)]);
+  await Promise.race([pool.drain(), pause(systemClock, LIMITS.smtp.quitTimeoutMs)]);
   pool.close();
 }
 

@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import { type Clock, sleep } from "../../src/platform/time/clock.ts";
+import { type Clock, pause } from "../../src/platform/time/clock.ts";
 import { LIMITS } from "./bounds.ts";
 import { retryAfterMs } from "./outcome.ts";
 
@@ -148,7 +148,7 @@ class ApiCalls {
       if (attempt >= LIMITS.bulkCallFailures)
         throw new BulkFault(`${what.method} ${what.path.split("?")[0]}: given up after ${attempt} tries`);
       this.triedAgain += 1;
-      await sleep(clock, error instanceof ComeAgain ? error.afterMs : LIMITS.bulkPollMs);
+      await pause(clock, error instanceof ComeAgain ? error.afterMs : LIMITS.bulkPollMs);
     }
   }
 }
@@ -190,7 +190,7 @@ export function createBulkCalls(settings: BulkCallSettings): BulkCalls {
     cancel,
     async cancelSubmitted() {
       for (let tries = 1; unanswered !== null && tries <= LIMITS.bulkCancelTries; tries++) {
-        if (tries > 1) await sleep(settings.clock, LIMITS.bulkPollMs);
+        if (tries > 1) await pause(settings.clock, LIMITS.bulkPollMs);
         const response = await api.afterwards(SUBMIT_PATH, unanswered).catch(() => null);
         // The first is still being worked on.
         if (response?.status === 409) continue;

@@ -1,4 +1,4 @@
-import { type Clock, sleep } from "../../src/platform/time/clock.ts";
+import { type Clock, pause } from "../../src/platform/time/clock.ts";
 import type { AddressSource } from "./addresses.ts";
 import { LIMITS } from "./bounds.ts";
 import { type BulkCalls, BulkFault, type JobState } from "./bulk-calls.ts";
@@ -96,7 +96,7 @@ class JobRun {
       if (stopping.aborted) throw new BulkFault("interrupted");
       if (clock.monotonic() > this.#givenUpMs)
         throw new BulkFault("had not ended when the wait for it was over; it goes on at the server");
-      await Promise.race([sleep(clock, LIMITS.bulkPollMs), this.#stopped]);
+      await Promise.race([pause(clock, LIMITS.bulkPollMs), this.#stopped]);
     }
   }
 
@@ -157,7 +157,7 @@ export function createBulkDriver(parts: BulkDriverParts): BulkDriver {
       const startMs = clock.monotonic();
       for (let turn = 0; turn * plan.everyMs < endMs; turn++) {
         const dueMs = startMs + turn * plan.everyMs;
-        if (turn > 0) await Promise.race([sleep(clock, dueMs - clock.monotonic()), over]);
+        if (turn > 0) await Promise.race([pause(clock, dueMs - clock.monotonic()), over]);
         if (stopping.aborted || finished.signal.aborted) break;
         if (running.size >= plan.atOnce) leftOut += 1;
         else begin(startMs);

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { BillingPlan } from "../../config/config.ts";
 import { LIMITS } from "../../config/limits/limits.ts";
 import { AppError } from "../../platform/errors.ts";
-import { type Clock, sleep } from "../../platform/time/clock.ts";
+import { type Clock, pause } from "../../platform/time/clock.ts";
 import type { Database } from "../../stores/postgres/postgres.ts";
 import type { ChangePublisher } from "../auth/publish.ts";
 import { releaseClaim, takeClaim } from "./billing-claims.ts";
@@ -67,7 +67,7 @@ export function createCheckouts(deps: CheckoutDeps): Checkouts {
     while (!(await takeClaim(sql, teamId, claim))) {
       inTime();
       if ((await findTeamBilling(sql, teamId)) === null) throw teamGone();
-      await sleep(clock, LIMITS.billing.claimPollMs);
+      await pause(clock, LIMITS.billing.claimPollMs);
     }
     try {
       return await negotiate(deps, { teamId, offer, inTime });

@@ -1,6 +1,7 @@
+import { setMaxListeners } from "node:events";
 import { LIMITS } from "../../config/limits/limits.ts";
 import type { Logger } from "../../platform/log.ts";
-import type { Clock } from "../../platform/time/clock.ts";
+import { type Clock, pause } from "../../platform/time/clock.ts";
 import { isOutage } from "../../stores/postgres/postgres.ts";
 
 /**
@@ -29,34 +30,26 @@ export interface KeyWrite {
 export function createIdempotencyWrites({ clock, log }: { clock: Clock; log: Logger }): IdempotencyWrites {
   const { writeWaitMs, writesRepeated, writeBackoffMs, writeBackoffMaxMs } = LIMITS.idempotency;
   const running = new Set<Promise<void>>();
-  const waking = new Set<() => void>();
-  let draining = false;
-
-  /** Waits in the background; ends early when it is time to drain. */
-  function pause(delayMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      const wake = () => {
-        timer.cancel();
-        waking.delete(wake);
-        resolve();
-      };
-      const timer = clock.after(delayMs, wake);
-      waking.add(wake);
-    });
-  }
+  const draining = new AbortController();
+  const { signal } = draining;
+  setMaxListeners(0, signal);
+  /** Writes that wait to be repeated. */
+  let waiting = 0;
 
   async function repeat(write: KeyWrite, untilMs: number, tried: () => void): Promise<void> {
     for (let delayMs: number = writeBackoffMs; ; delayMs = Math.min(2 * delayMs, writeBackoffMaxMs)) {
-      const last = draining;
+      const last = signal.aborted;
       try {
         return await write.perform();
       } catch (error) {
         tried();
         const hopeless = !isOutage(error) || last || clock.monotonic() + delayMs >= untilMs;
-        if (hopeless || (!draining && waking.size >= writesRepeated))
+        if (hopeless || (!signal.aborted && waiting >= writesRepeated))
           return log.error({ err: error, team_id: write.teamId }, write.otherwise);
       }
-      if (!draining) await pause(delayMs);
+      waiting += 1;
+      await pause(clock, delayMs, signal);
+      waiting -= 1;
     }
   }
 
@@ -73,8 +66,7 @@ export function createIdempotencyWrites({ clock, log }: { clock: Clock; log: Log
       });
     },
     async drain() {
-      draining = true;
-      for (const wake of [...waking]) wake();
+      draining.abort();
       await Promise.all(running);
     },
   };

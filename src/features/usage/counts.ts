@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { LIMITS } from "../../config/limits/limits.ts";
 import type { Logger } from "../../platform/log.ts";
-import { type Clock, sleep, type Timer } from "../../platform/time/clock.ts";
+import { type Clock, pause, type Timer } from "../../platform/time/clock.ts";
 import type { Verdict } from "../../verification/verdict/table.ts";
 import type { UsageCounts, UsageFlush, UsageRow, UsageStore } from "./usage-sql.ts";
 
@@ -94,7 +94,7 @@ class BufferedUsageCounter implements UsageCounter {
     this.#timer?.cancel();
     for (let attempt = 1; !(await this.#tryFlush()); attempt++) {
       if (attempt === LIMITS.usage.drainAttempts) return;
-      await sleep(this.#deps.clock, LIMITS.usage.drainPauseMs);
+      await pause(this.#deps.clock, LIMITS.usage.drainPauseMs);
     }
   }
 

@@ -24,7 +24,7 @@ import {
 import type { TracingConfig } from "../../config/config.ts";
 import { LIMITS } from "../../config/limits/limits.ts";
 import type { Logger } from "../log.ts";
-import { type Clock, sleep } from "../time/clock.ts";
+import { type Clock, pause } from "../time/clock.ts";
 import { VERSION } from "../version.ts";
 import { isInRatio, jobSpanRef, parseTraceparent, type SpanRef } from "./trace-context.ts";
 import type { SampledRequest, Span, SpanAttributes, SpanOptions, Tracer } from "./tracing.ts";
@@ -142,7 +142,7 @@ class BoundedQueue implements SpanProcessor {
       () => true,
       () => true,
     );
-    const late = sleep(this.#deps.clock, LIMITS.tracing.flushMs).then(() => false);
+    const late = pause(this.#deps.clock, LIMITS.tracing.flushMs).then(() => false);
     if (await Promise.race([sent, late])) return;
     this.#abandoned = true;
     this.#deps.onDropped(this.#waiting);

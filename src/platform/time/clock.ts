@@ -54,13 +54,6 @@ export function pause(clock: Pick<Clock, "after">, ms: number, signal?: AbortSig
   });
 }
 
-/** Resolves after `delayMs` of `clock`. */
-export function sleep(clock: Clock, delayMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    clock.after(delayMs, resolve);
-  });
-}
-
 /** A day of UTC, as POSIX time counts it. */
 export const DAY_MS = 86_400_000;
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { MIGRATION_LIMITS } from "../../config/limits/migrations.ts";
 import type { Logger } from "../../platform/log.ts";
-import { type Clock, sleep, systemClock } from "../../platform/time/clock.ts";
+import { type Clock, pause, systemClock } from "../../platform/time/clock.ts";
 import {
   MigrationError,
   type MigrationLock,
@@ -69,7 +69,7 @@ function createStepper(sql: Database, log: Logger, { clock, random, limits }: Mi
   let giveUpMs = Number.POSITIVE_INFINITY;
 
   /** @throws MigrationError when no time is left for another attempt */
-  async function pause(migration: Migration, attempt: number, cause: unknown): Promise<void> {
+  async function pauseAfter(migration: Migration, attempt: number, cause: unknown): Promise<void> {
     const nowMs = clock.monotonic();
     giveUpMs = Math.min(giveUpMs, nowMs + limits.patienceMs);
     const pauseMs = limits.pauseMinMs + random() * (limits.pauseMaxMs - limits.pauseMinMs);
@@ -82,7 +82,7 @@ function createStepper(sql: Database, log: Logger, { clock, random, limits }: Mi
       { migration: migration.id, name: migration.name, attempt, retry_ms: Math.round(pauseMs) },
       "a migration could not lock a table in time: retrying",
     );
-    await sleep(clock, pauseMs);
+    await pause(clock, pauseMs);
   }
 
   return {
@@ -95,7 +95,7 @@ function createStepper(sql: Database, log: Logger, { clock, random, limits }: Mi
           return await sql.begin((tx) => applyOne(tx, migration, limits.lockTimeoutMs));
         } catch (error) {
           if (!isLockTrouble(error)) throw error;
-          await pause(migration, attempt, error);
+          await pauseAfter(migration, attempt, error);
         }
       }
     },

@@ -1,6 +1,6 @@
 import type { MIGRATION_LIMITS } from "../../config/limits/migrations.ts";
 import type { Logger } from "../../platform/log.ts";
-import { type Clock, sleep, type Timer } from "../../platform/time/clock.ts";
+import { type Clock, pause, type Timer } from "../../platform/time/clock.ts";
 import type { Database, Transaction } from "./postgres.ts";
 
 /** Advisory lock of migrating, in the one-key space. Earlier versions held it for a step at a time. */
@@ -53,7 +53,7 @@ export async function withMigrationLock(
       loggedMs = nowMs;
       log.info("waiting for another process that migrates");
     }
-    await sleep(clock, limits.turnPollMs);
+    await pause(clock, limits.turnPollMs);
   }
 }
 

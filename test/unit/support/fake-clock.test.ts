@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sleep } from "../../../src/platform/time/clock.ts";
+import { pause } from "../../../src/platform/time/clock.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
 test("timers fire in order of due time, then of creation, each at its own time", () => {
@@ -31,7 +31,7 @@ test("advanceAsync lets promises go on between timers", async () => {
   const seen: number[] = [];
   const work = (async () => {
     for (let i = 0; i < 3; i++) {
-      await sleep(clock, 10);
+      await pause(clock, 10);
       seen.push(clock.monotonic());
     }
   })();

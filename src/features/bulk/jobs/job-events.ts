@@ -1,7 +1,7 @@
 import { LIMITS } from "../../../config/limits/limits.ts";
 import type { Logger } from "../../../platform/log.ts";
 import { createTeamSlots, tooMany } from "../../../platform/team-slots.ts";
-import { type Clock, sleep } from "../../../platform/time/clock.ts";
+import { type Clock, pause } from "../../../platform/time/clock.ts";
 import type { JobRow } from "./job-sql.ts";
 import type { BulkJob } from "./job-view.ts";
 
@@ -115,7 +115,7 @@ class StreamJobFollowers implements JobFollowers {
     if (this.#looking) return;
     this.#looking = true;
     while (this.#jobs.size > 0) {
-      await sleep(this.#deps.clock, followEveryMs);
+      await pause(this.#deps.clock, followEveryMs);
       await this.#look();
     }
     this.#looking = false;

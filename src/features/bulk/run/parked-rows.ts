@@ -2,7 +2,7 @@ import { LRUCache } from "lru-cache";
 import { LIMITS } from "../../../config/limits/limits.ts";
 import type { Logger } from "../../../platform/log.ts";
 import { upTo } from "../../../platform/lru.ts";
-import { type Clock, sleep } from "../../../platform/time/clock.ts";
+import { type Clock, pause } from "../../../platform/time/clock.ts";
 import type { Database } from "../../../stores/postgres/postgres.ts";
 import { type RetryCursor, releaseBlockedRetries } from "../schedule/job-retries.ts";
 
@@ -46,7 +46,7 @@ export function createParkedRows({ sql, egress, clock, log }: Deps): ParkedRows 
 
   async function releaseWhenDue(site: string): Promise<number> {
     const waitMs = (startedAtMs.get(site) ?? Number.NEGATIVE_INFINITY) + releaseEveryMs - clock.monotonic();
-    if (waitMs > 0) await sleep(clock, waitMs);
+    if (waitMs > 0) await pause(clock, waitMs);
     // Always awaits, even if no release is running: `release` must put this one into `scheduled` first.
     await running.get(site)?.catch(() => {});
     scheduled.delete(site);

@@ -1,6 +1,6 @@
 import { LIMITS } from "../../../config/limits/limits.ts";
 import type { Logger } from "../../../platform/log.ts";
-import { type Clock, sleep } from "../../../platform/time/clock.ts";
+import { type Clock, pause } from "../../../platform/time/clock.ts";
 import type { RedisClient } from "../../../stores/redis.ts";
 import { type JobStream, pointerKey, type StreamEntry } from "../schedule/job-stream.ts";
 import type { TaskPointer } from "../schedule/job-tasks.ts";
@@ -110,7 +110,7 @@ class StreamWorkQueue implements WorkQueue {
       // A single failure only means that Redis or this process was busy for a moment.
       if (this.#failures === 1) log.debug({ err: error }, "tasks were not read");
       if (this.#failures === 2) log.warn({ err: error }, "no tasks can be read");
-      await sleep(clock, LIMITS.bulk.retryMs);
+      await pause(clock, LIMITS.bulk.retryMs);
     }
   }
 

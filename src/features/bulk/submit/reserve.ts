@@ -1,5 +1,5 @@
 import { LIMITS } from "../../../config/limits/limits.ts";
-import { type Clock, sleep } from "../../../platform/time/clock.ts";
+import { type Clock, pause } from "../../../platform/time/clock.ts";
 import type { Transaction } from "../../../stores/postgres/postgres.ts";
 import { type HoldAnswer, holdQuota } from "../../quota/quota-holds.ts";
 import { setJobDay } from "../jobs/job-sql.ts";
@@ -70,7 +70,7 @@ export async function reserveInTime(
           retryAfterS: Math.max(1, Math.ceil(msToMidnight / 1000)),
         };
     }
-    await sleep(clock, LIMITS.bulk.quotaRetryMs);
+    await pause(clock, LIMITS.bulk.quotaRetryMs);
     cancelled?.throwIfAborted();
   }
 }

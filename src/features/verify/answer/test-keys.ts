@@ -1,5 +1,5 @@
 import { AppError } from "../../../platform/errors.ts";
-import { type Clock, secondsToUtcMidnight, sleep } from "../../../platform/time/clock.ts";
+import { type Clock, pause, secondsToUtcMidnight } from "../../../platform/time/clock.ts";
 import type { ParsedAddress } from "../../../verification/address/address.ts";
 import { type AddressReading, readAddresses } from "../../../verification/address/addresses-in.ts";
 import {
@@ -105,7 +105,7 @@ export function createTestKeys(deps: TestKeysDeps): TestKeys {
       refuseTestAddress(reading, clock);
       const isSlow = outcomeOf(reading) === "slow";
       const answer = () => settled(email, reading, withEvidence, asker, isSlow ? "deadline" : null);
-      return isSlow ? sleep(clock, slowMs).then(answer) : answer();
+      return isSlow ? pause(clock, slowMs).then(answer) : answer();
     },
   };
 }
