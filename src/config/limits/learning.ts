@@ -11,6 +11,8 @@ export const RECHECK_LIMITS = {
   loadShare: 4,
   /** Requests go first; due rechecks try again after this. */
   busyMs: 1_000,
+  /** A recheck begins at most this late: how often all that wait are looked through, at most. */
+  lateMs: 100,
   attempts: 3,
   /** A server that names no delay is asked again after the usual one of greylisting. */
   usualS: 300,

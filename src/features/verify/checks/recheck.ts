@@ -2,11 +2,12 @@ import { LIMITS } from "../../../config/limits/limits.ts";
 import type { CheckPool, PendingCheck } from "../../../engine/threads/pool.ts";
 import type { Logger } from "../../../platform/log.ts";
 import type { Clock, Timer } from "../../../platform/time/clock.ts";
+import { createDeadlines, type Deadlines } from "../../../platform/time/deadlines.ts";
+import { runAfterCurrentCall } from "../../../platform/time/ticks.ts";
 import type { Evidence, SmtpClass } from "../../../verification/evidence.ts";
 import { retryAfter } from "../answer/retry-after.ts";
 import type { CacheEntry } from "../cache/cache-entry.ts";
 import type { EvidenceCache } from "../cache/evidence-cache.ts";
-import { DueTimes } from "./due-times.ts";
 import type { CheckQuestion, InFlightChecksDeps } from "./in-flight-checks.ts";
 import { RecheckQueue } from "./recheck-queue.ts";
 
@@ -66,6 +67,8 @@ interface Waiting {
   /** Epoch milliseconds of the evidence it rests on. */
   storedAt: number;
   dueMs: number;
+  /** Until it is due. */
+  timer: Timer | null;
 }
 
 /** True for evidence about the mailbox or the domain, which a failed recheck must not replace. */
@@ -81,25 +84,26 @@ const {
   perSite,
   loadShare,
   busyMs,
+  lateMs,
 } = LIMITS.rechecks;
 
 class RefreshRechecks implements Rechecks {
   readonly #deps: RechecksDeps;
   readonly #waiting = new Map<string, Waiting>();
-  readonly #due = new DueTimes<Waiting>();
+  readonly #due: Deadlines;
   /** Those that are due and wait for room. */
   readonly #turns = new RecheckQueue<Waiting>();
   readonly #running = new Map<Waiting, PendingCheck | null>();
   readonly #runningAt = new Map<string, number>();
   readonly #byTeam = new Map<string, number>();
-  #timer: Timer | null = null;
-  #timerMs = Number.POSITIVE_INFINITY;
   /** When those that are due look for room again. */
-  #lookMs = 0;
+  #nextLook: Timer | null = null;
+  #beginsSoon = false;
   #stopped = false;
 
   constructor(deps: RechecksDeps) {
     this.#deps = deps;
+    this.#due = createDeadlines(deps.clock, lateMs);
   }
 
   onSettled(question: SettledQuestion, entry: CacheEntry): void {
@@ -118,53 +122,44 @@ class RefreshRechecks implements Rechecks {
   stop(): void {
     this.#stopped = true;
     for (const check of this.#running.values()) check?.cancel();
-    this.#due.clear();
+    for (const { timer } of this.#waiting.values()) timer?.cancel();
+    this.#nextLook?.cancel();
     this.#turns.clear();
     this.#waiting.clear();
     this.#byTeam.clear();
-    this.#arm();
   }
 
   get pending(): number {
     return this.#waiting.size;
   }
 
-  /** One timer, for the next that is due, and for those that found no room. */
-  #arm(): void {
-    const nextMs = this.#stopped
-      ? null
-      : this.#turns.size > 0
-        ? Math.min(this.#lookMs, this.#due.nextMs ?? this.#lookMs)
-        : this.#due.nextMs;
-    if (nextMs === this.#timerMs) return;
-    this.#timer?.cancel();
-    this.#timer = null;
-    this.#timerMs = Number.POSITIVE_INFINITY;
-    if (nextMs === null) return;
-    this.#timerMs = nextMs;
-    this.#timer = this.#deps.clock.after(Math.max(0, nextMs - this.#deps.clock.monotonic()), () => {
-      this.#timer = null;
-      this.#timerMs = Number.POSITIVE_INFINITY;
-      this.#begin();
+  #schedule(one: Waiting, dueMs: number): void {
+    one.dueMs = dueMs;
+    one.timer = this.#due.at(dueMs, () => {
+      this.#turns.add(one);
+      this.#beginSoon();
     });
   }
 
-  #schedule(one: Waiting, dueMs: number): void {
-    one.dueMs = dueMs;
-    this.#due.add(one, dueMs);
-    this.#arm();
+  /** Those that are due at one time take turns: they begin when all of them are in the queue. */
+  #beginSoon(): void {
+    if (this.#beginsSoon) return;
+    this.#beginsSoon = true;
+    runAfterCurrentCall(() => {
+      this.#beginsSoon = false;
+      if (!this.#stopped) this.#begin();
+    });
   }
 
   #forget(one: Waiting, result: RecheckResult): void {
     const { teamId } = one;
     this.#waiting.delete(one.key);
-    this.#due.remove(one);
+    one.timer?.cancel();
     this.#turns.remove(one);
     const left = (this.#byTeam.get(teamId) ?? 1) - 1;
     if (left > 0) this.#byTeam.set(teamId, left);
     else this.#byTeam.delete(teamId);
     this.#deps.onEnd(result);
-    this.#arm();
   }
 
   #isBusy(): boolean {
@@ -172,16 +167,14 @@ class RefreshRechecks implements Rechecks {
   }
 
   #begin(): void {
-    const nowMs = this.#deps.clock.monotonic();
-    for (let one = this.#due.take(nowMs); one !== null; one = this.#due.take(nowMs)) this.#turns.add(one);
     while (!this.#isBusy()) {
       const one = this.#turns.take((site) => (this.#runningAt.get(site) ?? 0) < perSite);
       if (one === null) break;
       this.#run(one);
     }
     // Requests go first: those that are due look again.
-    this.#lookMs = nowMs + busyMs;
-    this.#arm();
+    this.#nextLook?.cancel();
+    this.#nextLook = this.#turns.size > 0 ? this.#deps.clock.after(busyMs, () => this.#begin()) : null;
   }
 
   #run(one: Waiting): void {
@@ -259,7 +252,7 @@ class RefreshRechecks implements Rechecks {
       // Asked meanwhile, and put off again: no later than was planned.
       known.storedAt = entry.storedAt;
       if (this.#running.has(known) || known.dueMs <= dueMs) return;
-      this.#due.remove(known);
+      known.timer?.cancel();
       this.#schedule(known, dueMs);
       return;
     }
@@ -278,6 +271,7 @@ class RefreshRechecks implements Rechecks {
       attempts: 0,
       storedAt: entry.storedAt,
       dueMs,
+      timer: null,
     };
     this.#waiting.set(key, one);
     this.#schedule(one, dueMs);

@@ -3,7 +3,6 @@ import { describe, it } from "node:test";
 import { LIMITS } from "../../../../../src/config/limits/limits.ts";
 import { retryAfter } from "../../../../../src/features/verify/answer/retry-after.ts";
 import type { CacheEntry } from "../../../../../src/features/verify/cache/cache-entry.ts";
-import { DueTimes } from "../../../../../src/features/verify/checks/due-times.ts";
 import { createRechecks, type RecheckResult } from "../../../../../src/features/verify/checks/recheck.ts";
 import { AppError } from "../../../../../src/platform/errors.ts";
 import { createLog } from "../../../../../src/platform/log.ts";
@@ -11,7 +10,6 @@ import { parseAddress } from "../../../../../src/verification/address/address.ts
 import type { Evidence, SmtpEvidence } from "../../../../../src/verification/evidence.ts";
 import { evidenceWith, smtpWith } from "../../../../support/evidence.ts";
 import { createFakeClock } from "../../../../support/fake-clock.ts";
-import fc from "../../../../support/properties.ts";
 
 const { usualS, minS, maxS, slackS, attempts, atOnce, perSite, busyMs, pending, teamShare, loadShare } =
   LIMITS.rechecks;
@@ -263,26 +261,5 @@ describe("rechecks", () => {
     assert.deepEqual([cancelled, rechecks.pending, clock.pending], [["a@one.test"], 0, 0]);
     landed("c@one.test", evidence("greylisted"));
     assert.equal(rechecks.pending, 0);
-  });
-});
-
-describe("due times", () => {
-  it("give each item once, in order, those of one time as they came", () => {
-    const steps = fc.array(fc.record({ dueMs: fc.nat(20), remove: fc.boolean() }), { maxLength: 60 });
-    fc.assert(
-      fc.property(steps, (all) => {
-        const due = new DueTimes<number>();
-        for (const [i, { dueMs }] of all.entries()) due.add(i, dueMs);
-        for (const [i, { remove }] of all.entries()) if (remove) due.remove(i);
-        const left = all.flatMap(({ dueMs, remove }, i) => (remove ? [] : [{ i, dueMs }]));
-        const expected = left.sort((a, b) => a.dueMs - b.dueMs || a.i - b.i).map(({ i }) => i);
-        assert.equal(due.size, expected.length);
-        assert.equal(due.take((due.nextMs ?? 0) - 1), null);
-        const taken: number[] = [];
-        for (let one = due.take(20); one !== null; one = due.take(20)) taken.push(one);
-        assert.deepEqual(taken, expected);
-      }),
-      { numRuns: 300 },
-    );
   });
 });
