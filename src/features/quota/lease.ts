@@ -57,6 +57,13 @@ export class Lease {
     this.#reportedAtMs = sentAtMs;
   }
 
+  /** A lease that may have been granted without our hearing of it: to be released. */
+  static unheard(id: string, sentAtMs: number): Lease {
+    const lease = new Lease(id, { granted: 0, tranche: 0, day: "", msToMidnight: 0 }, sentAtMs);
+    lease.retired = true;
+    return lease;
+  }
+
   get left(): number {
     return this.granted - this.taken;
   }

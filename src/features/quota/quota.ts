@@ -1,15 +1,13 @@
 import { LIMITS } from "../../config/limits/limits.ts";
-import { AppError } from "../../platform/errors.ts";
+import { CounterSet } from "../../platform/leasing/counter-set.ts";
 import type { Logger } from "../../platform/log.ts";
 import type { Metrics } from "../../platform/telemetry/metrics.ts";
 import { type Clock, DAY_MS, secondsToUtcMidnight, type Timer } from "../../platform/time/clock.ts";
-import { startStallTolerantTimer } from "../../platform/time/stall-tolerant-timer.ts";
 import type { Actor } from "../identity/actor.ts";
 import { type UnitReservation, unreportedUnits } from "./lease.ts";
-import { createLeaseFetcher, type LeaseFetcher } from "./lease-fetcher.ts";
-import { createLeaseSettler, type LeaseSettler } from "./lease-settler.ts";
+import { LedgerLeases } from "./ledger-leases.ts";
 import type { QuotaLedger } from "./quota-ledger.ts";
-import { quotaExceeded, TeamQuota, type UnitWaiter } from "./team-quota.ts";
+import { quotaUnavailable, TeamQuota } from "./team-quota.ts";
 
 export type { UnitReservation } from "./lease.ts";
 
@@ -62,93 +60,68 @@ export interface QuotaDeps {
   metrics: Metrics;
 }
 
-function unavailable(cause?: unknown): AppError {
-  return new AppError("unavailable", "The quota cannot be checked now.", { retryAfterS: 1, cause });
-}
-
 class LeasingQuota implements Quota {
-  readonly #deps: QuotaDeps;
-  readonly #teams = new Map<string, TeamQuota>();
-  readonly #settling: LeaseSettler;
-  readonly #fetching: LeaseFetcher;
+  readonly #clock: Clock;
+  readonly #ledger: QuotaLedger;
+  readonly #teams = new CounterSet<TeamQuota>(LIMITS.quota.teams);
+  readonly #leases: LedgerLeases;
   #timer: Timer | undefined;
-  #draining = false;
 
   constructor(deps: QuotaDeps) {
-    this.#deps = deps;
-    this.#settling = createLeaseSettler({
-      ledger: deps.ledger,
-      clock: deps.clock,
-      log: deps.log,
-      teams: this.#teams,
-    });
-    this.#fetching = createLeaseFetcher({ ...deps, settling: this.#settling });
+    this.#clock = deps.clock;
+    this.#ledger = deps.ledger;
+    this.#leases = new LedgerLeases({ ...deps, teams: this.#teams });
   }
 
   reserve(actor: Actor): UnitReservation | Promise<UnitReservation> {
-    if (this.#draining) throw unavailable();
+    if (this.#leases.isDraining) throw quotaUnavailable();
     const team = this.#teamOf(actor);
-    const nowMs = this.#deps.clock.monotonic();
-    const reservation = team.take(nowMs);
-    if (reservation) {
-      this.#lookAhead(team, nowMs);
-      return reservation;
-    }
-    if (nowMs < team.refusedUntilMs) throw quotaExceeded(team.limit, this.#msToMidnight(team));
-    if (nowMs < team.failedUntilMs) throw unavailable();
-    return this.#wait(team);
+    const reserved = team.take(this.#clock.monotonic());
+    if (team.leaseToFlush()) this.#leases.flush().catch((error: unknown) => this.#leases.report(error));
+    return reserved;
   }
 
   prepare(actor: Actor): UnitAvailability {
-    if (this.#draining) return "doubtful";
+    if (this.#leases.isDraining) return "doubtful";
     const team = this.#teamOf(actor);
-    const nowMs = this.#deps.clock.monotonic();
+    const nowMs = this.#clock.monotonic();
     if (team.ready(nowMs) !== null) return "ready";
     // No work starts for a team that will be refused again.
     const wasRefused = nowMs < team.refusedUntilMs + LIMITS.quota.refusedLatelyMs;
     if (wasRefused || nowMs < team.notAheadUntilMs) return "doubtful";
-    if (!team.isServing) void this.#serve(team);
+    team.ask();
     return "fetching";
   }
 
   snapshot(actor: Actor): { remaining: number; resetS: number } {
     const team = this.#teams.get(actor.teamId);
     const remaining =
-      team?.remaining(this.#deps.clock.monotonic(), team.limitFor(actor)) ?? actor.limits.dailyQuota;
-    return {
-      remaining,
-      resetS: team ? this.#secondsToMidnight(team) : secondsToUtcMidnight(this.#deps.clock.now()),
-    };
+      team?.remaining(this.#clock.monotonic(), team.limitFor(actor)) ?? actor.limits.dailyQuota;
+    return { remaining, resetS: this.#secondsToMidnight(team?.midnightMs ?? null) };
   }
 
   async view(teamId: string): Promise<{ day: string; used: number; held: number }> {
     const team = this.#teams.get(teamId);
     const before = [...(team?.leases ?? [])];
-    const { day, used, held, leases } = await this.#deps.ledger.usage(teamId);
+    const { day, used, held, leases } = await this.#ledger.usage(teamId);
     return { day, used: used + unreportedUnits(leases, [...before, ...(team?.leases ?? [])]), held };
   }
 
   start(): void {
-    this.#timer = this.#deps.clock.after(LIMITS.quota.flushEveryMs, () => void this.#tick());
+    this.#timer = this.#clock.after(LIMITS.quota.flushEveryMs, () => {
+      this.start();
+      this.#leases.settle().catch((error: unknown) => this.#leases.report(error));
+    });
   }
 
-  async drain(): Promise<void> {
-    this.#draining = true;
+  drain(): Promise<void> {
     this.#timer?.cancel();
-    for (const team of this.#teams.values()) team.rejectAll(() => unavailable());
-    await this.#fetching.settled();
-    await this.#settling.returnAll();
+    return this.#leases.drain();
   }
 
   #teamOf(actor: Actor): TeamQuota {
-    let team = this.#teams.get(actor.teamId);
-    if (!team) {
-      if (this.#teams.size >= LIMITS.quota.teams) this.#settling.forgetIdle();
-      if (this.#teams.size >= LIMITS.quota.teams)
-        throw new AppError("overloaded", "Too many teams are served by this process.", { retryAfterS: 1 });
-      team = new TeamQuota(actor);
-      this.#teams.set(actor.teamId, team);
-    }
+    const { teamId } = actor;
+    const team = this.#teams.get(teamId) ?? this.#teams.add(teamId, new TeamQuota(this.#leases, actor));
     this.#adoptLimit(team, actor);
     return team;
   }
@@ -158,98 +131,21 @@ class LeasingQuota implements Quota {
     team.limitAsOfMs = Math.max(team.limitAsOfMs, actor.limitsAsOfMs);
     if (limit === team.limit) return;
     // A lease of a higher limit may exceed what the lower one leaves.
-    if (limit < team.limit) team.retire(this.#deps.clock.monotonic(), true);
+    if (limit < team.limit) team.retire(this.#clock.monotonic(), true);
     team.limit = limit;
     team.refusedUntilMs = Number.NEGATIVE_INFINITY;
   }
 
-  #handOut(team: TeamQuota): void {
-    const nowMs = this.#deps.clock.monotonic();
-    while (team.waiters.length > 0) {
-      const reservation = team.take(nowMs);
-      if (!reservation) return;
-      team.waiters.shift()?.resolve(reservation);
-    }
-  }
-
-  /** No request is refused while our own unused units are being given back: the ledger is asked again after that. */
-  async #heedRefusal(team: TeamQuota): Promise<void> {
-    if (!team.isReturning) return this.#refuseAll(team);
-    team.refusedUntilMs = Number.NEGATIVE_INFINITY;
-    await this.#fetching.bounded(this.#settling.settle());
-  }
-
-  /** Gets units for waiting and coming requests, one statement at a time for a team. */
-  async #serve(team: TeamQuota): Promise<void> {
-    team.isServing = true;
-    try {
-      do {
-        if (team.isHeldUp(this.#deps.clock.monotonic())) await this.#fetching.bounded(this.#settling.flush());
-        else await this.#fetching.fetch(team);
-        this.#handOut(team);
-        if (this.#deps.clock.monotonic() < team.refusedUntilMs) await this.#heedRefusal(team);
-      } while (team.waiters.length > 0);
-    } catch (error) {
-      this.#deps.log.warn({ err: error, team: team.id }, "cannot lease quota");
-      team.notAheadUntilMs = this.#deps.clock.monotonic() + LIMITS.quota.failureMs;
-      // One statement that failed ahead of need, its connection lost perhaps, is no outage: later requests ask again.
-      if (team.waiters.length > 0) team.failedUntilMs = team.notAheadUntilMs;
-      team.rejectAll(() => unavailable(error));
-    } finally {
-      team.isServing = false;
-    }
-  }
-
-  #msToMidnight(team: TeamQuota, nowMs = this.#deps.clock.monotonic()): number {
-    return (team.midnightMs ?? 0) - nowMs;
-  }
-
-  /** By the ledger's clock as far as it is known, also when its last answer was about an earlier day. */
-  #secondsToMidnight(team: TeamQuota, nowMs = this.#deps.clock.monotonic()): number {
-    if (team.midnightMs === null) return secondsToUtcMidnight(this.#deps.clock.now());
-    const untilMs = this.#msToMidnight(team, nowMs);
+  /**
+   * By the ledger's clock as far as it is known, also when its last answer was about an earlier day.
+   * @param midnightMs the end of that day, monotonic; null: the ledger has not answered
+   */
+  #secondsToMidnight(midnightMs: number | null): number {
+    if (midnightMs === null) return secondsToUtcMidnight(this.#clock.now());
+    const untilMs = midnightMs - this.#clock.monotonic();
     if (untilMs > 0) return Math.ceil(untilMs / 1000);
     const daysPast = Math.floor(-untilMs / DAY_MS) + 1;
     return Math.ceil((untilMs + daysPast * DAY_MS) / 1000);
-  }
-
-  #refuseAll(team: TeamQuota): void {
-    team.rejectAll(() => quotaExceeded(team.limit, this.#msToMidnight(team)));
-  }
-
-  /** Asks ahead, so that the next request need not wait. */
-  #lookAhead(team: TeamQuota, nowMs: number): void {
-    if (team.leaseToFlush()) this.#settling.flush().catch((error: unknown) => this.#settling.report(error));
-    if (this.#draining || team.isServing || nowMs < team.notAheadUntilMs) return;
-    if (team.wantsPrefetch(nowMs)) void this.#serve(team);
-  }
-
-  #wait(team: TeamQuota): Promise<UnitReservation> {
-    if (team.waiters.length >= LIMITS.quota.waitersPerTeam)
-      throw new AppError("overloaded", "Too many requests of the team wait for quota.", { retryAfterS: 1 });
-    return new Promise((resolve, reject) => {
-      const expiry = startStallTolerantTimer(this.#deps.clock, LIMITS.quota.waitMs, () => {
-        team.forget(waiter);
-        reject(unavailable());
-      });
-      const waiter: UnitWaiter = {
-        resolve(reservation) {
-          expiry.cancel();
-          resolve(reservation);
-        },
-        reject(error) {
-          expiry.cancel();
-          reject(error);
-        },
-      };
-      team.waiters.push(waiter);
-      if (!team.isServing) void this.#serve(team);
-    });
-  }
-
-  async #tick(): Promise<void> {
-    this.#timer = this.#deps.clock.after(LIMITS.quota.flushEveryMs, () => void this.#tick());
-    await this.#settling.settle().catch((error: unknown) => this.#settling.report(error));
   }
 }
 

@@ -1,13 +1,14 @@
 import { LIMITS } from "../../config/limits/limits.ts";
 import { AppError } from "../../platform/errors.ts";
+import { LeasedCounter, type LeaseStore } from "../../platform/leasing/leased-counter.ts";
 import { DAY_MS } from "../../platform/time/clock.ts";
 import type { Actor } from "../identity/actor.ts";
 import { type Lease, reserveUnit, type UnitReservation, unreportedUnits } from "./lease.ts";
 import type { LeaseGrant, LeaseRequest } from "./quota-ledger.ts";
 
-export interface UnitWaiter {
-  resolve(reservation: UnitReservation): void;
-  reject(error: AppError): void;
+/** The refusal while the ledger cannot be asked. */
+export function quotaUnavailable(cause?: unknown): AppError {
+  return new AppError("unavailable", "The quota cannot be checked now.", { retryAfterS: 1, cause });
 }
 
 /** State at the time of a request to the ledger. */
@@ -19,8 +20,8 @@ interface LeaseRequestContext {
   limit: number;
 }
 
-/** One team's quota in this process: leases, waiting requests, and the size of the next lease. No I/O. */
-export class TeamQuota {
+/** One team's quota in this process: its leases, refusals, and what the ledger said last. */
+export class TeamQuota extends LeasedCounter<UnitReservation> {
   /** Units taken here less units given back. */
   #net = 0;
   /** Committed units in the ledger's last answer, corrected for what it could not know then, and `#net` at that time. */
@@ -33,9 +34,6 @@ export class TeamQuota {
   /** When `limit` was read, monotonic. */
   limitAsOfMs: number;
   leases: Lease[] = [];
-  waiters: UnitWaiter[] = [];
-  /** A lease is being fetched, or a flush waited for. */
-  isServing = false;
   /** Questions to the ledger under way, also those for whose answers no request waits any more: each may bring units. */
   unanswered = 0;
   /** Until then, monotonic, the ledger's refusal or failure is believed without asking again. */
@@ -43,8 +41,6 @@ export class TeamQuota {
   failedUntilMs = Number.NEGATIVE_INFINITY;
   /** Until then nothing is asked ahead of need: that failed. A request that needs a unit asks all the same. */
   notAheadUntilMs = Number.NEGATIVE_INFINITY;
-  #want = 0;
-  #askedAtMs: number | null = null;
   /** When the question was sent whose answer was believed last. */
   #answerSentAtMs = Number.NEGATIVE_INFINITY;
   readonly #gaveBack = (lease: Lease): void => {
@@ -52,7 +48,11 @@ export class TeamQuota {
     if (this.#isOfDay(lease)) this.#net -= 1;
   };
 
-  constructor(actor: Pick<Actor, "teamId" | "limits" | "limitsAsOfMs">) {
+  constructor(
+    store: LeaseStore<TeamQuota, UnitReservation>,
+    actor: Pick<Actor, "teamId" | "limits" | "limitsAsOfMs">,
+  ) {
+    super(store);
     this.id = actor.teamId;
     this.limit = actor.limits.dailyQuota;
     this.limitAsOfMs = actor.limitsAsOfMs;
@@ -66,8 +66,7 @@ export class TeamQuota {
     return actor.limitsAsOfMs < this.limitAsOfMs ? this.limit : actor.limits.dailyQuota;
   }
 
-  /** Takes a leased unit now; null when there is none. */
-  take(nowMs: number): UnitReservation | null {
+  takeLeased(nowMs: number): UnitReservation | null {
     for (const lease of this.leases) {
       if (!lease.canTake(nowMs)) continue;
       lease.take(nowMs);
@@ -97,9 +96,9 @@ export class TeamQuota {
     return this.leases.some((lease) => lease.isHeldUp(nowMs));
   }
 
-  /** Half of the last units are used and no more are coming. Not near the limit, where leases are tiny. */
-  wantsPrefetch(nowMs: number): boolean {
-    if (nowMs < this.refusedUntilMs) return false;
+  /** Half of the last units are used. Not near the limit, where leases are tiny. */
+  wantsMore(nowMs: number): boolean {
+    if (nowMs < this.refusedUntilMs || nowMs < this.notAheadUntilMs) return false;
     let left = 0;
     let granted = 0;
     for (const lease of this.leases) {
@@ -110,22 +109,31 @@ export class TeamQuota {
     return granted > LIMITS.quota.leaseFirst && left * 2 < granted;
   }
 
+  refusal(nowMs: number): AppError | null {
+    if (nowMs < this.refusedUntilMs) return this.#quotaExceeded(nowMs);
+    return nowMs < this.failedUntilMs ? quotaUnavailable() : null;
+  }
+
+  #quotaExceeded(nowMs: number): AppError {
+    return new AppError("quota_exceeded", `The daily quota of ${this.limit} verifications is used up.`, {
+      retryAfterS: Math.max(1, Math.ceil(((this.midnightMs ?? 0) - nowMs) / 1000)),
+    });
+  }
+
+  get isIdle(): boolean {
+    return this.leases.length === 0 && this.unanswered === 0 && !this.isAwaited;
+  }
+
   /**
-   * How many units to ask for: doubled when the last were gone in no time, halved when they lasted, and enough for all
-   * waiting requests. Units ahead of need are a share of what is left, lest they lie idle here while another process has
-   * none. Units that are waited for are not: near the limit it would take a statement for each.
+   * Enough units for all waiting requests. Units ahead of need are a share of what is left, lest they lie idle here while
+   * another process has none. Units that are waited for are not: near the limit it would take a statement for each.
    */
   nextAsk(nowMs: number): LeaseRequest {
-    const sinceMs = this.#askedAtMs === null ? null : nowMs - this.#askedAtMs;
-    if (sinceMs === null) this.#want = LIMITS.quota.leaseFirst;
-    else if (sinceMs < LIMITS.quota.leaseGoneMs) this.#want = Math.min(this.#want * 2, LIMITS.quota.leaseMax);
-    else if (sinceMs > LIMITS.quota.leaseLastedMs) this.#want = Math.max(1, Math.floor(this.#want / 2));
-    this.#askedAtMs = nowMs;
-    const ahead = this.#want > this.waiters.length;
+    const want = this.nextSize(nowMs, LIMITS.quota.leaseMax);
     return {
       limit: this.limit,
-      want: Math.min(Math.max(this.#want, this.waiters.length), LIMITS.quota.leaseMax),
-      share: ahead ? LIMITS.quota.leaseShare : 1,
+      want: Math.min(Math.max(want, this.waiting), LIMITS.quota.leaseMax),
+      share: want > this.waiting ? LIMITS.quota.leaseShare : 1,
     };
   }
 
@@ -142,7 +150,7 @@ export class TeamQuota {
     }
     if (lease) {
       this.leases.push(lease);
-      this.#want = Math.min(this.#want, Math.max(lease.granted * 2, LIMITS.quota.leaseFirst));
+      this.size = Math.min(this.size, Math.max(lease.granted * 2, LIMITS.quota.leaseFirst));
     } else if (isNews && limit >= this.limit) {
       this.refusedUntilMs = Math.min(nowMs + LIMITS.quota.refusalMs, this.midnightMs ?? nowMs);
     }
@@ -182,20 +190,4 @@ export class TeamQuota {
   #leased(nowMs: number): number {
     return this.leases.reduce((sum, lease) => sum + (lease.isActive(nowMs) ? lease.left : 0), 0);
   }
-
-  forget(waiter: UnitWaiter): void {
-    this.waiters = this.waiters.filter((other) => other !== waiter);
-  }
-
-  rejectAll(error: () => AppError): void {
-    const waiters = this.waiters;
-    this.waiters = [];
-    for (const waiter of waiters) waiter.reject(error());
-  }
-}
-
-export function quotaExceeded(limit: number, msToMidnight: number): AppError {
-  return new AppError("quota_exceeded", `The daily quota of ${limit} verifications is used up.`, {
-    retryAfterS: Math.max(1, Math.ceil(msToMidnight / 1000)),
-  });
 }

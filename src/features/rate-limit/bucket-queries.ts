@@ -1,26 +1,24 @@
+import { LRUCache } from "lru-cache";
 import { LIMITS } from "../../config/limits/limits.ts";
+import { BoundedQuestions } from "../../platform/leasing/bounded-questions.ts";
+import type { Logger } from "../../platform/log.ts";
+import { upTo } from "../../platform/lru.ts";
 import type { Clock } from "../../platform/time/clock.ts";
 import { isRedisOutage } from "../../stores/redis.ts";
 import type { SharedBucket } from "./bucket.ts";
+import { LocalBucket } from "./local-bucket.ts";
 import type { BucketGrant, BucketRequest, RateBuckets } from "./rate-bucket.ts";
 
-/** Questions to the buckets in Redis. Each is answered or given up: nothing waits for one forever. */
-export interface BucketQueries {
-  /**
-   * Asks, and notes the answer in the bucket. Rejects as the store does, with a fault when the answer cannot be one, and
-   * when there is none within LIMITS.rate.answerMs. See `isRedisUnavailable`.
-   */
-  ask(bucket: SharedBucket, request: BucketRequest): Promise<void>;
-  /** Gives up requests that were sent LIMITS.rate.answerMs ago or earlier. */
-  giveUpLate(): void;
-  /** Resolves when nothing is asked any more, within LIMITS.rate.answerMs. */
-  settled(): Promise<void>;
+export interface BucketQueriesDeps {
+  buckets: RateBuckets;
+  clock: Clock;
+  log: Logger;
 }
 
 class NoAnswer extends Error {}
 
 /** True when a request failed because Redis cannot be used now. False: the request or its answer was wrong. */
-export function isRedisUnavailable(error: unknown): boolean {
+function isRedisUnavailable(error: unknown): boolean {
   return error instanceof NoAnswer || isRedisOutage(error);
 }
 
@@ -31,69 +29,116 @@ function requireGrant({ granted, left, nextMs }: BucketGrant, { want }: BucketRe
     throw new Error(`a rate bucket granted ${granted} of ${want}, has ${left}, the next in ${nextMs} ms`);
 }
 
-export function createBucketQueries({
-  buckets,
-  clock,
-}: {
-  buckets: RateBuckets;
-  clock: Clock;
-}): BucketQueries {
-  interface Open {
-    sentAtMs: number;
-    giveUp(error: Error): void;
-  }
-  /** Open requests, in the order of sending. */
-  const open = new Set<Open>();
-  const onSettled: (() => void)[] = [];
+/**
+ * Questions to the buckets in Redis. Each is answered or given up: nothing waits for one forever. While Redis is away this
+ * process answers by a bucket of its own for each requested one. It begins with the last known tokens, and is dropped when
+ * Redis answers again.
+ */
+export class BucketQueries {
+  readonly #deps: BucketQueriesDeps;
+  readonly #questions: BoundedQuestions;
+  /** Redis is away. */
+  #isAlone = false;
+  readonly #alone = new LRUCache<SharedBucket, LocalBucket>(upTo(LIMITS.rate.buckets));
+  #askAgainAtMs = 0;
+  #isAskingAgain = false;
+  #quietUntilMs = Number.NEGATIVE_INFINITY;
 
-  function giveUp(untilMs: number): void {
-    for (const question of open) {
-      if (question.sentAtMs > untilMs) return;
-      question.giveUp(new NoAnswer(`no answer of Redis within ${LIMITS.rate.answerMs} ms`));
-    }
-  }
-
-  function close(question: Open): void {
-    open.delete(question);
-    if (open.size > 0) return;
-    for (const settle of onSettled.splice(0)) settle();
-  }
-
-  /** Sent within this call, so that requests of one tick are batched. */
-  function send(key: string, request: BucketRequest, sentAtMs: number): Promise<BucketGrant> {
-    return new Promise((resolve, reject) => {
-      const question = { sentAtMs, giveUp: reject };
-      open.add(question);
-      const closing = <T>(settle: (value: T) => void) => {
-        return (value: T) => {
-          settle(value);
-          close(question);
-        };
-      };
-      question.giveUp = closing(reject);
-      try {
-        buckets.take(key, request).then(closing(resolve), question.giveUp);
-      } catch (error) {
-        question.giveUp(error as Error);
-      }
+  constructor(deps: BucketQueriesDeps) {
+    this.#deps = deps;
+    this.#questions = new BoundedQuestions({
+      clock: deps.clock,
+      timeoutMs: LIMITS.rate.answerMs,
+      late: () => new NoAnswer(`no answer of Redis within ${LIMITS.rate.answerMs} ms`),
     });
   }
 
-  return {
-    async ask(bucket, request) {
-      const sentAtMs = clock.monotonic();
-      const grant = await send(bucket.key, request, sentAtMs);
-      requireGrant(grant, request);
-      bucket.onAnswer(request, grant, sentAtMs, clock.monotonic());
-    },
-    giveUpLate: () => giveUp(clock.monotonic() - LIMITS.rate.answerMs),
-    async settled() {
-      if (open.size === 0) return;
-      const late = clock.after(LIMITS.rate.answerMs, () => giveUp(Number.POSITIVE_INFINITY));
-      await new Promise<void>((resolve) => {
-        onSettled.push(resolve);
-      });
-      late.cancel();
-    },
-  };
+  /**
+   * Asks, and notes the answer in the bucket: within this call while Redis is away. Rejects when the request or the answer was
+   * wrong.
+   */
+  async ask(bucket: SharedBucket, request: BucketRequest): Promise<void> {
+    const { clock } = this.#deps;
+    const sentAtMs = clock.monotonic();
+    const grant = this.#isAlone
+      ? this.#answerAlone(bucket, request)
+      : await this.#askRedis(bucket, request).catch((error: unknown) => {
+          if (!isRedisUnavailable(error)) throw error;
+          this.#begin(error);
+          return this.#answerAlone(bucket, request);
+        });
+    bucket.onAnswer(request, grant, sentAtMs, clock.monotonic());
+  }
+
+  /** Resolves when nothing is asked any more, within LIMITS.rate.answerMs. */
+  settled(): Promise<void> {
+    return this.#questions.settled();
+  }
+
+  /** Says once in LIMITS.rate.faultLogMs that a bucket could not be asked: a fault meets every request. */
+  onFault(error: unknown): void {
+    const { clock, log } = this.#deps;
+    const nowMs = clock.monotonic();
+    if (nowMs < this.#quietUntilMs) return;
+    this.#quietUntilMs = nowMs + LIMITS.rate.faultLogMs;
+    log.error({ err: error }, "a rate bucket could not be asked");
+  }
+
+  /** Sent within this call, so that requests of one tick are batched. */
+  async #askRedis({ key }: SharedBucket, request: BucketRequest): Promise<BucketGrant> {
+    const answer = this.#questions.bounded(this.#deps.buckets.take(key, request));
+    const grant = await this.#questions.open(answer);
+    requireGrant(grant, request);
+    return grant;
+  }
+
+  #answerAlone(bucket: SharedBucket, request: BucketRequest): BucketGrant {
+    this.#askAgain(bucket);
+    const nowMs = this.#deps.clock.monotonic();
+    let local = this.#alone.get(bucket);
+    if (local === undefined) {
+      local = new LocalBucket(bucket.unleased(nowMs), nowMs);
+      this.#alone.set(bucket, local);
+    }
+    return local.take(request, nowMs);
+  }
+
+  #begin(error: unknown): void {
+    this.#askAgainLater();
+    if (this.#isAlone) return;
+    this.#isAlone = true;
+    // Requests that wait for other questions need not wait for their time-out.
+    this.#questions.giveUp();
+    this.#deps.log.warn({ err: error }, "rates are kept by this process alone: Redis does not answer");
+  }
+
+  #end(): void {
+    this.#isAlone = false;
+    // Redis may have tokens where this process had none.
+    for (const bucket of this.#alone.keys()) bucket.refusedUntilMs = Number.NEGATIVE_INFINITY;
+    this.#alone.clear();
+    this.#deps.log.info("rates are shared again: Redis answers");
+  }
+
+  #askAgainLater(): void {
+    this.#askAgainAtMs = this.#deps.clock.monotonic() + LIMITS.rate.storeRetryMs;
+  }
+
+  /** Now and then, in the background: no request waits for a Redis that may be silent. */
+  #askAgain(bucket: SharedBucket): void {
+    if (this.#isAskingAgain || this.#deps.clock.monotonic() < this.#askAgainAtMs) return;
+    this.#isAskingAgain = true;
+    const { ratePerS, burst } = bucket;
+    this.#askRedis(bucket, { ratePerS, burst, want: 0, waiting: 0, back: 0, used: 0 })
+      .finally(() => {
+        this.#isAskingAgain = false;
+      })
+      .then(
+        () => this.#end(),
+        (error: unknown) => {
+          this.#askAgainLater();
+          if (!isRedisUnavailable(error)) this.onFault(error);
+        },
+      );
+  }
 }

@@ -1,7 +1,8 @@
 import { LIMITS } from "../../config/limits/limits.ts";
-import { AppError } from "../../platform/errors.ts";
+import { CounterSet } from "../../platform/leasing/counter-set.ts";
+import type { LeaseStore } from "../../platform/leasing/leased-counter.ts";
 import type { Actor } from "../identity/actor.ts";
-import { SharedBucket } from "./bucket.ts";
+import { SharedBucket, type Token } from "./bucket.ts";
 import { type RateClass, rateOf } from "./classes.ts";
 
 /** The buckets that this process knows, LIMITS.rate.buckets at most. */
@@ -19,8 +20,8 @@ function keyOf({ teamId, livemode }: Actor, rateClass: RateClass): string {
   return rateClass === "verify" ? key : `${key}:${rateClass}`;
 }
 
-export function createTeamBuckets(): TeamBuckets {
-  const buckets = new Map<string, SharedBucket>();
+export function createTeamBuckets(store: LeaseStore<SharedBucket, Token>): TeamBuckets {
+  const buckets = new CounterSet<SharedBucket>(LIMITS.rate.buckets);
   /** Cache of the look-up: a concatenated key would have to be hashed each time, twice a request. */
   const byActor = {
     verify: new WeakMap<Actor, SharedBucket>(),
@@ -36,21 +37,9 @@ export function createTeamBuckets(): TeamBuckets {
     return bucket;
   }
 
-  function forgetIdle(): void {
-    for (const [key, bucket] of buckets) {
-      if (!bucket.isIdle) continue;
-      buckets.delete(key);
-      bucket.isForgotten = true;
-    }
-  }
-
   function add(actor: Actor, rateClass: RateClass): SharedBucket {
-    if (buckets.size >= LIMITS.rate.buckets) forgetIdle();
-    if (buckets.size >= LIMITS.rate.buckets)
-      throw new AppError("overloaded", "Too many teams are served by this process.", { retryAfterS: 1 });
-    const bucket = new SharedBucket(keyOf(actor, rateClass), rateOf(actor.limits, rateClass), rateClass);
-    buckets.set(bucket.key, bucket);
-    return bucket;
+    const key = keyOf(actor, rateClass);
+    return buckets.add(key, new SharedBucket(store, key, rateOf(actor.limits, rateClass), rateClass));
   }
 
   return {
@@ -67,6 +56,6 @@ export function createTeamBuckets(): TeamBuckets {
       bucket.limitsAsOfMs = actor.limitsAsOfMs;
       return bucket;
     },
-    all: () => buckets.values(),
+    all: () => buckets.all(),
   };
 }

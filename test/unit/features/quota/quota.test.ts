@@ -145,14 +145,6 @@ describe("a request that waits for a unit", () => {
     );
   });
 
-  it("leaves no timer behind once it is answered", async () => {
-    const { clock, reserve } = setUp(10, () => NOTHING);
-    const answer = reserve(actorFor("team_1", { dailyQuota: 1 }));
-    await clock.advanceAsync(10);
-    assert.deepEqual(await answer, { outcome: "quota_exceeded", atMs: 10 });
-    assert.equal(clock.pending, 0);
-  });
-
   it("by a limit that was raised is not refused by the answer to a question about the old one", async () => {
     const { clock, reserve } = setUp(10, ({ limit }) => (limit > 1 ? { granted: 4, tranche: 4 } : NOTHING));
     const early = reserve(actorFor("team_1", { dailyQuota: 1 }, { limitsAsOfMs: 1 }));

@@ -9,6 +9,7 @@ import { TeamQuota } from "../../../../src/features/quota/team-quota.ts";
 import { createMetrics } from "../../../../src/platform/telemetry/metrics.ts";
 import { type Clock, DAY_MS } from "../../../../src/platform/time/clock.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
+import { leaseStore } from "../../../support/lease-store.ts";
 import { quotaLedger } from "../../../support/quota-ledger.ts";
 import { actorFor, silentLog } from "../../../support/store.ts";
 
@@ -35,39 +36,49 @@ function lend(team: TeamQuota, nowMs: number, committed: number, toMidnightMs: n
 
 describe("what is left of a team's day", () => {
   it("is the limit before the ledger has answered, and what it said less what was taken since", () => {
-    const team = new TeamQuota(asked());
+    const team = new TeamQuota(leaseStore(), asked());
     assert.equal(team.remaining(0), LIMIT);
     lend(team, 0, 30, MIDNIGHT_MS);
-    team.take(1)?.commit();
-    team.take(1);
+    team.takeLeased(1)?.commit();
+    team.takeLeased(1);
     assert.equal(team.remaining(2), 68);
   });
 
   it("is all of the new day from its first moment", () => {
-    const team = new TeamQuota(asked());
+    const team = new TeamQuota(leaseStore(), asked());
     lend(team, 0, 90, MIDNIGHT_MS);
-    team.take(1);
+    team.takeLeased(1);
     assert.equal(team.remaining(MIDNIGHT_MS - 1), 9);
     assert.equal(team.remaining(MIDNIGHT_MS), LIMIT);
   });
 
   it("is not affected by units that yesterday's requests give back or have not reported", () => {
-    const team = new TeamQuota(asked());
+    const team = new TeamQuota(leaseStore(), asked());
     lend(team, 0, 90, MIDNIGHT_MS);
-    const late = [team.take(1), team.take(1)];
+    const late = [team.takeLeased(1), team.takeLeased(1)];
     lend(team, MIDNIGHT_MS + 1, 0, DAY_MS - 1);
     assert.equal(team.remaining(MIDNIGHT_MS + 2), LIMIT);
     for (const reservation of late) reservation?.giveBack();
     assert.equal(team.remaining(MIDNIGHT_MS + 2), LIMIT);
-    team.take(MIDNIGHT_MS + 2);
+    team.takeLeased(MIDNIGHT_MS + 2);
     assert.equal(team.remaining(MIDNIGHT_MS + 3), LIMIT - 1);
   });
 
   it("uses the limit that was read last, for every caller", () => {
-    const team = new TeamQuota(asked(2, 10));
+    const team = new TeamQuota(leaseStore(), asked(2, 10));
     assert.equal(team.remaining(0, team.limitFor(asked(1, 40))), 10);
     assert.equal(team.remaining(0, team.limitFor(asked(3, 50))), 50);
     assert.equal(team.limit, 10, "looking changes nothing");
+  });
+});
+
+describe("a team of which nothing is held", () => {
+  it("is not forgotten while an answer may bring units, however late", () => {
+    const team = new TeamQuota(leaseStore(), asked());
+    team.unanswered = 1;
+    assert.equal(team.isIdle, false);
+    team.unanswered = 0;
+    assert.equal(team.isIdle, true);
   });
 });
 
@@ -83,7 +94,7 @@ describe("a refusal", () => {
   const by = (limit: number) => ({ sentAtMs: 0, held: [], limit });
 
   it("holds for a while, but never beyond the end of the day, however late it came", () => {
-    const team = new TeamQuota(asked());
+    const team = new TeamQuota(leaseStore(), asked());
     team.granted(null, refusal(MIDNIGHT_MS), by(LIMIT), 10);
     assert.equal(team.refusedUntilMs, 10 + LIMITS.quota.refusalMs);
     team.granted(null, refusal(MIDNIGHT_MS), by(LIMIT), MIDNIGHT_MS - 10);
@@ -91,7 +102,7 @@ describe("a refusal", () => {
   });
 
   it("that is older than a later one is ignored", () => {
-    const team = new TeamQuota(asked());
+    const team = new TeamQuota(leaseStore(), asked());
     team.granted(null, refusal(MIDNIGHT_MS), { ...by(LIMIT), sentAtMs: 5 }, 10);
     const { refusedUntilMs } = team;
     team.granted(null, refusal(MIDNIGHT_MS), { ...by(LIMIT), sentAtMs: 4 }, 20);
@@ -99,7 +110,7 @@ describe("a refusal", () => {
   });
 
   it("by a limit that was raised meanwhile says nothing, by one that was lowered it does", () => {
-    const team = new TeamQuota(asked());
+    const team = new TeamQuota(leaseStore(), asked());
     team.granted(null, refusal(MIDNIGHT_MS), by(LIMIT - 1), 10);
     assert.equal(team.refusedUntilMs, Number.NEGATIVE_INFINITY);
     team.granted(null, refusal(MIDNIGHT_MS), by(LIMIT + 1), 10);

@@ -1,8 +1,19 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";
-import { LocalBucket, SharedBucket } from "../../../../src/features/rate-limit/bucket.ts";
+import { SharedBucket } from "../../../../src/features/rate-limit/bucket.ts";
+import { LocalBucket } from "../../../../src/features/rate-limit/local-bucket.ts";
+import { leaseStore } from "../../../support/lease-store.ts";
 import fc from "../../../support/properties.ts";
+
+const alone = (ratePerS: number, burst: number) => ({
+  ratePerS,
+  burst,
+  want: 1,
+  waiting: 1,
+  back: 0,
+  used: 0,
+});
 
 describe("the bucket of a process alone", () => {
   it("lets no more through in any time than burst and rate allow", () => {
@@ -17,7 +28,7 @@ describe("the bucket of a process alone", () => {
           let nowMs = 0;
           for (const pauseMs of pauses) {
             nowMs += pauseMs;
-            if (bucket.take(nowMs, ratePerS, burst) === 0) passedAt.push(nowMs);
+            if (bucket.take(alone(ratePerS, burst), nowMs).granted === 1) passedAt.push(nowMs);
           }
           for (const [i, fromMs] of passedAt.entries())
             for (const [j, toMs] of passedAt.entries())
@@ -29,28 +40,49 @@ describe("the bucket of a process alone", () => {
 
   it("says when the next token is due", () => {
     const bucket = new LocalBucket(0, 0);
-    const waitMs = bucket.take(0, 4, 10);
-    assert.equal(waitMs, 250);
-    assert.equal(bucket.take(waitMs - 1, 4, 10) > 0, true);
-    assert.equal(bucket.take(waitMs, 4, 10), 0);
+    const { nextMs } = bucket.take(alone(4, 10), 0);
+    assert.equal(nextMs, 250);
+    assert.equal(bucket.take(alone(4, 10), nextMs - 1).granted, 0);
+    assert.equal(bucket.take(alone(4, 10), nextMs).granted, 1);
+  });
+
+  it("grants nothing ahead of need, and takes back what a lease of Redis had left", () => {
+    const bucket = new LocalBucket(2, 0);
+    assert.deepEqual(bucket.take({ ...alone(1, 10), want: 5, waiting: 0 }, 0), {
+      granted: 0,
+      left: 2,
+      nextMs: 0,
+    });
+    assert.deepEqual(bucket.take({ ...alone(1, 10), want: 0, waiting: 0, back: 3 }, 0).left, 5);
+    assert.deepEqual(bucket.take({ ...alone(1, 10), want: 9, waiting: 6 }, 0), {
+      granted: 5,
+      left: 0,
+      nextMs: 1_000,
+    });
   });
 });
 
+const bucketOf = (ratePerS: number, burst: number) =>
+  new SharedBucket(leaseStore(), "key", { ratePerS, burst }, "verify");
+
+/** Whether a token was there. */
+const takes = (bucket: SharedBucket, nowMs: number) => bucket.takeLeased(nowMs) !== null;
+
 describe("a shared bucket, as a process sees it", () => {
   it("uses leased tokens until the lease ends, and accounts for them in the next request", () => {
-    const bucket = new SharedBucket("key", { ratePerS: 1_000, burst: 1_000 }, "verify");
+    const bucket = bucketOf(1_000, 1_000);
     const request = bucket.nextRequest(0);
     bucket.onAnswer(request, { granted: 5, left: 100, nextMs: 0 }, 0, 1);
-    assert.equal(bucket.take(2), true);
-    assert.equal(bucket.take(2), true);
-    assert.equal(bucket.take(LIMITS.rate.leaseTtlMs), false);
+    assert.equal(takes(bucket, 2), true);
+    assert.equal(takes(bucket, 2), true);
+    assert.equal(takes(bucket, LIMITS.rate.leaseTtlMs), false);
     assert.equal(bucket.nextRequest(3).used, 2);
     assert.equal(bucket.nextRequest(3).used, 0, "told once");
   });
 
   it("returns what is left before its lease ends, not after", () => {
     const fresh = () => {
-      const bucket = new SharedBucket("key", { ratePerS: 1_000, burst: 1_000 }, "verify");
+      const bucket = bucketOf(1_000, 1_000);
       bucket.onAnswer(bucket.nextRequest(0), { granted: 5, left: 100, nextMs: 0 }, 0, 1);
       return bucket;
     };
@@ -61,11 +93,11 @@ describe("a shared bucket, as a process sees it", () => {
   });
 
   it("makes no request to report used tokens, and reports none that Redis may have forgotten", () => {
-    const bucket = new SharedBucket("key", { ratePerS: 1_000, burst: 1_000 }, "verify");
+    const bucket = bucketOf(1_000, 1_000);
     const grant = { granted: 2, left: 100, nextMs: 0 };
     const use = (nowMs: number) => {
       bucket.onAnswer(bucket.nextRequest(nowMs), grant, nowMs, nowMs);
-      while (bucket.take(nowMs)) {}
+      while (takes(bucket, nowMs)) {}
       assert.equal(bucket.returnRequest(nowMs, false), null);
       assert.equal(bucket.returnRequest(nowMs, true), null);
     };
@@ -79,13 +111,13 @@ describe("a shared bucket, as a process sees it", () => {
   });
 
   it("asks for more as more is taken, never for more than a moment's worth", () => {
-    const bucket = new SharedBucket("key", { ratePerS: 250, burst: 1_000 }, "verify");
+    const bucket = bucketOf(250, 1_000);
     const wants = Array.from({ length: 10 }, (_, i) => bucket.nextRequest(i).want);
     assert.equal(wants[0], 1);
     assert.equal(Math.max(...wants), (250 * LIMITS.rate.leaseSpanMs) / 1_000);
-    const small = new SharedBucket("key", { ratePerS: 250, burst: 4 * LIMITS.rate.leaseShare }, "verify");
+    const small = bucketOf(250, 4 * LIMITS.rate.leaseShare);
     assert.equal(Math.max(...Array.from({ length: 10 }, (_, i) => small.nextRequest(i).want)), 4);
-    const slow = new SharedBucket("key", { ratePerS: 2, burst: 10 }, "verify");
+    const slow = bucketOf(2, 10);
     assert.deepEqual(
       Array.from({ length: 5 }, (_, i) => slow.nextRequest(i).want),
       [1, 1, 1, 1, 1],
@@ -94,7 +126,7 @@ describe("a shared bucket, as a process sees it", () => {
 
   it("has the next lease of a team in use before what is left of the last goes back", () => {
     // With one request every 0.8 ms a lease lasts for 100 ms or more, and an answer takes 10 ms.
-    const bucket = new SharedBucket("key", { ratePerS: 5_000, burst: 10_000 }, "verify");
+    const bucket = bucketOf(5_000, 10_000);
     const asked: { answerAtMs: number; sentAtMs: number; request: ReturnType<typeof bucket.nextRequest> }[] =
       [];
     const missedAtMs: number[] = [];
@@ -111,9 +143,9 @@ describe("a shared bucket, as a process sees it", () => {
         bucket.returnRequest(nowMs, false);
         lookAtMs += LIMITS.rate.leaseTtlMs / 4;
       }
-      const isTaken = bucket.take(nowMs);
+      const isTaken = takes(bucket, nowMs);
       if (!isTaken) missedAtMs.push(nowMs);
-      if (asked.length > 0 || (isTaken && !bucket.wantsPrefetch(nowMs))) continue;
+      if (asked.length > 0 || (isTaken && !bucket.wantsMore(nowMs))) continue;
       asked.push({ answerAtMs: nowMs + 10, sentAtMs: nowMs, request: bucket.nextRequest(nowMs) });
       questions += 1;
     }
@@ -126,14 +158,14 @@ describe("a shared bucket, as a process sees it", () => {
 
   it("renews an old lease with as many, with half of them where hardly any was used", () => {
     const renewed = (used: number) => {
-      const bucket = new SharedBucket("key", { ratePerS: 1_000, burst: 1_000 }, "verify");
+      const bucket = bucketOf(1_000, 1_000);
       let request = bucket.nextRequest(0);
       for (let i = 1; i < 5; i++) request = bucket.nextRequest(i);
       assert.equal(request.want, 16);
       bucket.onAnswer(request, { granted: 16, left: 100, nextMs: 0 }, 4, 5);
-      for (let i = 0; i < used; i++) assert.equal(bucket.take(6), true);
-      assert.equal(bucket.wantsPrefetch(6), false);
-      assert.equal(bucket.wantsPrefetch(LIMITS.rate.leaseTtlMs / 2), true);
+      for (let i = 0; i < used; i++) assert.equal(takes(bucket, 6), true);
+      assert.equal(bucket.wantsMore(6), false);
+      assert.equal(bucket.wantsMore(LIMITS.rate.leaseTtlMs / 2), true);
       return bucket.nextRequest(LIMITS.rate.leaseTtlMs / 2).want;
     };
     assert.equal(renewed(6), 16);
