@@ -5,6 +5,9 @@ import { pathToFileURL } from "node:url";
 import { awayFromMidnight } from "./midnight.ts";
 import { END_OF_FILE, written } from "./reporter.ts";
 
+// Node.js reports an error that comes after its test without the place that threw it.
+process.on("uncaughtExceptionMonitor", (error) => console.error(error));
+
 for (const path of process.argv.slice(2)) {
   const isWritten = written(path);
   describe(path, () => {
