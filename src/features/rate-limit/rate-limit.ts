@@ -93,10 +93,11 @@ class LeasingRateLimiter implements RateLimiter, LeaseStore<SharedBucket, Token>
 
   take(actor: Actor, rateClass: RateClass): void | Promise<void> {
     const bucket = this.#buckets.of(actor, rateClass);
-    const taken = bucket.take(this.clock.monotonic());
-    // What was asked ahead, or brings tokens back, may still wait for its batch: it is sent now, since this request waits.
-    if (taken instanceof Promise) this.#redis.hurry(bucket.key);
-    return taken;
+    const nowMs = this.clock.monotonic();
+    // What was asked ahead, or brings tokens back, may still wait for its batch. It is sent before this request's question,
+    // which may need those tokens.
+    if (bucket.leased(nowMs) === 0) this.#redis.hurry(bucket.key);
+    return bucket.take(nowMs);
   }
 
   isLeased(actor: Actor, nowMs: number): boolean {

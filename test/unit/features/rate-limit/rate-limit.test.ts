@@ -14,9 +14,15 @@ const endOfTurn = () => new Promise((resolve) => setImmediate(resolve));
 function grantingRedis() {
   const redis = {
     calls: 0,
+    /** Of the last call, in the order in which Redis reads them. */
+    asked: [] as { waiting: number; back: number }[],
     defineCommand() {},
     async rcptTakeTokens(keys: number, ...args: (string | number)[]) {
       redis.calls += 1;
+      redis.asked = Array.from({ length: keys }, (_, i) => {
+        const [waiting = 0, back = 0] = args.slice(keys + 6 * i + WANT_ARG + 1).map(Number);
+        return { waiting, back };
+      });
       return Array.from({ length: keys }, (_, i) => [
         Number(args[keys + 6 * i + WANT_ARG]),
         100_000,
@@ -56,6 +62,38 @@ describe("a request that comes to wait", () => {
     await endOfTurn();
     assert.equal(redis.calls, before + 1);
     await Promise.all(waiting);
+  });
+});
+
+describe("a request that comes while tokens are on their way back", () => {
+  it("is asked for after them: Redis may have no others", async (t) => {
+    t.mock.timers.enable({ apis: ["setTimeout"] });
+    const redis = grantingRedis();
+    const clock = createFakeClock();
+    const buckets = createRateBuckets(redis as unknown as RedisClient);
+    const limiter = createRateLimiter({ buckets, clock, log: silentLog });
+    const actor = actorFor("team_1", { ratePerS: 10_000, rateBurst: 20_000 });
+    limiter.start();
+    for (let i = 0; i < 6; i++) {
+      const waits = Array.from({ length: 3 }, () => limiter.take(actor, "verify"));
+      await endOfTurn();
+      await Promise.all(waits);
+      await endOfTurn();
+    }
+    assert.ok(limiter.isLeased(actor, clock.monotonic()));
+    await clock.advanceAsync(LIMITS.rate.leaseTtlMs / 2);
+    assert.ok(!limiter.isLeased(actor, clock.monotonic()), "what is left is being returned");
+    const wait = limiter.take(actor, "verify");
+    await endOfTurn();
+    await wait;
+    assert.deepEqual(
+      redis.asked.map(({ waiting, back }) => [waiting > 0, back > 0]),
+      [
+        [false, true],
+        [true, false],
+      ],
+    );
+    await limiter.drain();
   });
 });
 
