@@ -100,7 +100,9 @@ export class BucketQueries {
       local = new LocalBucket(bucket.unleased(nowMs), nowMs);
       this.#alone.set(bucket, local);
     }
-    return local.take(request, nowMs);
+    const grant = local.take(request, nowMs);
+    bucket.keptUntilMs = local.fullAtMs(request);
+    return grant;
   }
 
   #begin(error: unknown): void {
@@ -114,8 +116,11 @@ export class BucketQueries {
 
   #end(): void {
     this.#isAlone = false;
-    // Redis may have tokens where this process had none.
-    for (const bucket of this.#alone.keys()) bucket.refusedUntilMs = Number.NEGATIVE_INFINITY;
+    for (const bucket of this.#alone.keys()) {
+      // Redis may have tokens where this process had none.
+      bucket.refusedUntilMs = Number.NEGATIVE_INFINITY;
+      bucket.keptUntilMs = Number.NEGATIVE_INFINITY;
+    }
     this.#alone.clear();
     this.#deps.log.info("rates are shared again: Redis answers");
   }

@@ -1,6 +1,7 @@
 import { LIMITS } from "../../config/limits/limits.ts";
 import { AppError } from "../../platform/errors.ts";
 import { LeasedCounter, type LeaseStore } from "../../platform/leasing/leased-counter.ts";
+import type { Clock } from "../../platform/time/clock.ts";
 import { type Rate, type RateClass, type RateSettings, REQUEST_NAMES } from "./classes.ts";
 import type { BucketGrant, BucketRequest } from "./rate-bucket.ts";
 
@@ -43,6 +44,9 @@ export class SharedBucket extends LeasedCounter<Token> {
   /** When rate and burst were read, monotonic. */
   limitsAsOfMs = Number.NEGATIVE_INFINITY;
   refusedUntilMs = Number.NEGATIVE_INFINITY;
+  /** Until then, monotonic, only this process knows that tokens are missing: a new bucket would be full. */
+  keptUntilMs = Number.NEGATIVE_INFINITY;
+  readonly #clock: Pick<Clock, "monotonic">;
   #refusal: AppError | null = null;
   /** In the order of their ends. Few: `leased` goes through them several times a request. */
   #leases: TokenLease[] = [];
@@ -54,6 +58,7 @@ export class SharedBucket extends LeasedCounter<Token> {
 
   constructor(store: LeaseStore<SharedBucket, Token>, key: string, rate: Rate, rateClass: RateClass) {
     super(store);
+    this.#clock = store.clock;
     this.key = key;
     this.rateClass = rateClass;
     this.ratePerS = rate.ratePerS;
@@ -75,7 +80,8 @@ export class SharedBucket extends LeasedCounter<Token> {
   }
 
   get isIdle(): boolean {
-    return this.#leases.length === 0 && this.#used === 0 && !this.isAwaited;
+    const isUnused = this.#leases.length === 0 && this.#used === 0 && !this.isAwaited;
+    return isUnused && this.#clock.monotonic() >= this.keptUntilMs;
   }
 
   /** Half of the last lease is used, or it is old. */

@@ -22,4 +22,9 @@ export class LocalBucket {
     const nextMs = isShort ? Math.ceil(((1 - this.#tokens) * 1000) / ratePerS) : 0;
     return { granted, left: Math.floor(this.#tokens), nextMs };
   }
+
+  /** When it is full if nothing more is taken, monotonic. */
+  fullAtMs({ ratePerS, burst }: Pick<BucketRequest, "ratePerS" | "burst">): number {
+    return this.#atMs + ((burst - this.#tokens) * 1000) / ratePerS;
+  }
 }

@@ -72,7 +72,7 @@ export abstract class LeasedCounter<Unit> {
   abstract wantsMore(nowMs: number): boolean;
   /** Why a request for which nothing is leased gets no unit now, without a question to the store; null: it may be asked. */
   abstract refusal(nowMs: number): AppError | null;
-  /** Nothing is leased, awaited, or still to be reported. */
+  /** Nothing is leased, awaited, still to be reported, or known to this process alone. */
   abstract get isIdle(): boolean;
 
   /** Number of waiting requests. */

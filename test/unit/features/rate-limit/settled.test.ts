@@ -315,4 +315,20 @@ describe("what a process keeps of teams while Redis is away", () => {
     for (const team of teams) assert.equal(limiter.snapshot(team, "read").remaining, 5);
     await limiter.drain();
   });
+
+  it("stays while a bucket fills, though there is no room for more: a new one would be full", async () => {
+    const made = setUp();
+    const { clock, limiter, world } = made;
+    const slow = actorFor("team_slow", { readsPerS: 1, readsBurst: 3 });
+    const { counts, take } = asker(made, slow);
+    world.weather = "away";
+    for (let i = 0; i < 4; i++) take();
+    await clock.advanceAsync(1);
+    assert.deepEqual([counts.passed, counts.refused], [3, 1]);
+    for (let i = 0; i < LIMITS.rate.buckets; i++) limiter.refusal(actorFor(`team_${i}`), clock.monotonic());
+    take();
+    await clock.advanceAsync(1);
+    assert.deepEqual([counts.passed, counts.refused], [3, 2]);
+    await limiter.drain();
+  });
 });
