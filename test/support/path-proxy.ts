@@ -29,6 +29,8 @@ export async function createPathProxy(path: string): Promise<PathProxy> {
         headers: { ...incoming.headers, "x-forwarded-for": incoming.socket.remoteAddress ?? "" },
       },
       (answer) => {
+        // The browser has left; Node.js 24 throws where it is written to.
+        if (outgoing.destroyed) return void answer.destroy();
         outgoing.writeHead(answer.statusCode ?? 502, answer.rawHeaders);
         // A service that is killed breaks its answers off.
         pipeline(answer, outgoing, () => undefined);
