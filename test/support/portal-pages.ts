@@ -15,11 +15,9 @@ const SCREENSHOTS = process.env.RCPT_SCREENSHOTS;
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 const WCAG = ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa"];
-/** The rules of axe that look at colours. */
-const COLOR_RULES = ["color-contrast", "link-in-text-block"];
 
-/** Violations that axe finds on the page. @param runOnly names of rules, or tags of those to apply */
-async function faultsOf(page: Page, runOnly: readonly string[]): Promise<string[]> {
+/** Violations of WCAG 2.2 AA that axe finds on the page. */
+async function faultsOf(page: Page): Promise<string[]> {
   // Evaluated over the debugger's connection: the page's content security policy does not apply there.
   if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(AXE);
   const found = await page.evaluate(async (rules) => {
@@ -28,7 +26,7 @@ async function faultsOf(page: Page, runOnly: readonly string[]): Promise<string[
     };
     // Passes would be described too, each with its element.
     return (await axe.run({ runOnly: rules, resultTypes: ["violations"] })).violations;
-  }, runOnly);
+  }, WCAG);
   return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
 }
 
@@ -45,13 +43,13 @@ async function checkWidth(page: Page, name: string): Promise<void> {
 
 /** Checks the accessibility (WCAG 2.2 AA) and the width of the page, and takes a screenshot. */
 export async function lookAt(page: Page, name: string): Promise<void> {
-  assert.deepEqual(await faultsOf(page, WCAG), [], name);
+  assert.deepEqual(await faultsOf(page), [], name);
   await checkWidth(page, name);
 }
 
 /**
  * Checks the page in every width and both themes. Faults other than those of width are the same in each width: they are
- * looked for in the narrowest alone. The dark theme changes colours alone, so only rules about colours are applied again.
+ * looked for in the narrowest alone.
  */
 export async function lookInThemes(page: Page, name: string): Promise<void> {
   for (const width of WIDTHS) {
@@ -59,10 +57,7 @@ export async function lookInThemes(page: Page, name: string): Promise<void> {
     await page.evaluate("scrollTo(0, 0)");
     for (const colorScheme of ["light", "dark"] as const) {
       await page.emulateMedia({ colorScheme });
-      if (width === WIDTHS[0]) {
-        const rules = colorScheme === "light" ? WCAG : COLOR_RULES;
-        assert.deepEqual(await faultsOf(page, rules), [], `${name}, ${colorScheme}`);
-      }
+      if (width === WIDTHS[0]) assert.deepEqual(await faultsOf(page), [], `${name}, ${colorScheme}`);
       await checkWidth(page, name);
     }
   }
