@@ -25,7 +25,7 @@ export type Report =
   | (TestReport & { type: "pass" | "skip" })
   /** `isByTests`: it is a suite, and failed only since tests in it did. */
   | (TestReport & { type: "fail"; at: string | null; error: string; isByTests: boolean })
-  /** A message of Node.js about the file, such as an error after its test had ended. */
+  /** A message of Node.js about the process, such as an error after its test had ended; not what a test says of itself. */
   | { type: "remark"; text: string }
   /** The tests have ended, and all events are written. */
   | { type: "end" };
@@ -39,8 +39,8 @@ function errorText(error: Error): string {
 const TOTAL = /^(?:tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) [\d.]+$/;
 
 function reportOf(event: TestEvent): Report | null {
-  if (event.type === "test:diagnostic" && !TOTAL.test(event.data.message))
-    return { type: "remark", text: event.data.message };
+  const isRemark = event.type === "test:diagnostic" && event.data.nesting === 0;
+  if (isRemark && !TOTAL.test(event.data.message)) return { type: "remark", text: event.data.message };
   if (event.type === "test:start") return { type: "start", name: event.data.name };
   if (event.type !== "test:pass" && event.type !== "test:fail") return null;
   const { name, nesting, details, skip, todo, file, line, column } = event.data;

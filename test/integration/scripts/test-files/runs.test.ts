@@ -76,6 +76,7 @@ test("files of one process are reported separately, and one that ends the proces
   assert.deepEqual(withoutTimes(first), withoutTimes(alone));
   assert.deepEqual(linesOf(first), linesOf(alone));
   assert.deepEqual(linesOf(last), linesOf(alone));
+  assert.deepEqual([first.fault, last.fault], [null, null]);
   assert.deepEqual(linesOf(exits), linesOf(await run("exits")));
   assert.equal(rejects.reports.filter(({ type }) => type === "pass").length, 1);
 });
@@ -87,6 +88,14 @@ test("an unhandled rejection, among files of one process, is a fault of its file
     [true, false, true],
   );
   assert.match(runs[1]?.fault ?? "", /nobody handles this/);
+});
+
+test("a test that fails is no fault of the files behind it, whatever tests say of themselves", async () => {
+  const runs = await runFiles(compiled, [source("fails"), source("fails")], 94, never);
+  assert.deepEqual(
+    runs.map(({ fault }) => fault),
+    [null, null],
+  );
 });
 
 test("hooks are those of their file, and one that fails is a fault of it", async () => {
