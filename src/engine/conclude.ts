@@ -10,7 +10,7 @@ import type { SiteBehaviours } from "./learned-behaviour/mirror.ts";
 import type { Exchanger, ProbeControl } from "./probe.ts";
 import { catchAllProbeBudgetMs, isRefusalBelieved } from "./refusal-control.ts";
 
-/** Preflight's judgement of our sender identity, by egress route. */
+/** The self-check's judgement of our sender identity, by egress route. */
 export interface RouteTrust {
   /** False while our sender identity is not in order there: a refusal at RCPT then makes no address invalid. */
   trusts(path: string): boolean;
@@ -115,7 +115,7 @@ function concludeAccepted(
   return habit === "accepts_all" && catchAll !== "refused" ? asUnverifiable(found, `belief.${habit}`) : found;
 }
 
-/** Only of a host that is not the first one it is not known before it is asked. */
+/** Of the first host this is known before the probe, which is then not made; of a later one it shows here. */
 function isUnverifiableByShaping({ shaping }: ConcludeDeps, { provider, site }: Exchanger): boolean {
   return shaping.isUnverifiable(provider, site);
 }
@@ -152,7 +152,7 @@ export function unaskedEvidence(
   smtpClass: SmtpEvidence["class"],
   fault: SmtpEvidence["fault"],
   rule: string,
-): SmtpEvidence {
+): Required<SmtpEvidence> {
   const nothing = { code: 0, enhancedCode: null, reply: "", mxHost: "", path: "", latencyMs: 0, tls: false };
   const rest = { trusted: true, retryAfterS: null, catchAll: "not_probed" } as const;
   return { class: smtpClass, fault, stage: "connect", rule, ...nothing, ...rest };
@@ -175,13 +175,13 @@ function smtpEvidence(
   );
 }
 
-/** Written out: to spread `said` costs 180 ns instead of 33. */
+/** Written out: to spread `said` costs 180 ns instead of 33. `Required`, lest a field that was added later be left out. */
 function withProbeContext(
   said: ReplyEvidence,
   trusted: boolean,
   latencyMs: number,
   catchAll: CatchAll,
-): SmtpEvidence {
+): Required<SmtpEvidence> {
   return {
     class: said.class,
     fault: said.fault,

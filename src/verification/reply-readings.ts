@@ -75,11 +75,11 @@ export class ReplyReadings {
     { reply, stage, tls, host, path }: Replied,
     { provider, self }: ClassifyContext,
   ): KnownReading | null {
-    for (const saying of this.#readings) {
-      const { outcome, context } = saying;
+    for (const reading of this.#readings) {
+      const { outcome, context } = reading;
       if (outcome.reply !== reply || outcome.stage !== stage || outcome.tls !== tls) continue;
       if (outcome.host !== host || outcome.path !== path) continue;
-      if (context.provider === provider && context.self === self) return saying;
+      if (context.provider === provider && context.self === self) return reading;
     }
     return null;
   }
@@ -90,12 +90,12 @@ export class ReplyReadings {
     ruling: Classification,
     { address, local }: { address: string; local: string },
   ): KnownReading | null {
-    const reading = commonReading(outcome, context);
-    if (reading === null || mayContainLocalPart(reading.lower, local)) return null;
+    const common = commonReading(outcome, context);
+    if (common === null || mayContainLocalPart(common.lower, local)) return null;
     const said = Object.freeze(replyEvidenceOf(outcome, ruling, context, address));
-    const saying = { outcome, context, ruling, said, lower: reading.lower };
-    this.#readings[this.#next] = saying;
+    const reading = { outcome, context, ruling, said, lower: common.lower };
+    this.#readings[this.#next] = reading;
     this.#next = (this.#next + 1) % READINGS_MAX;
-    return saying;
+    return reading;
   }
 }

@@ -198,7 +198,7 @@ export const TAKINGS: readonly Taking[] = [
   {
     place: "src/features/bulk/schedule/job-retries.ts takeReadyRetries",
     fill: ONE_JOB + RETRIES("ready", LONG_AGO),
-    run: (tx) => takeReadyRetries(tx, "e1", { window: N, mixedWindow: N, total: PENDING, lines: 10 }, null),
+    run: (tx) => takeReadyRetries(tx, "e1", { window: N, mixedWindow: N, total: PENDING, queues: 10 }, null),
     takes: { job_tasks: N },
   },
   {

@@ -95,7 +95,7 @@ export interface HttpServerDeps {
 const NATIVE_METHODS = { GET: "get", POST: "post", PUT: "put", PATCH: "patch", DELETE: "del" } as const;
 
 /** One per process: the event loop is shared by all servers on it. */
-const longTurns = createLongTicks();
+const longTicks = createLongTicks();
 
 function describe(exchange: HttpExchange): { id: string; route: string } {
   return { id: exchange.request.id, route: routePatternOf(exchange) };
@@ -153,7 +153,7 @@ class UwsServer implements HttpServer {
    * @param known the matched route, if uWebSockets.js has looked it up
    */
   #serve(response: HttpResponse, native: NativeRequest, known: Match | null): void {
-    longTurns.onRequestRead();
+    longTicks.onRequestRead();
     const exchange = beginExchange(this.#intake.begin(native, known), response);
     let answer: MaybePromise<HttpReply>;
     try {

@@ -38,7 +38,7 @@ export function composeBreakers({
       return (await release?.(site)) ?? 0;
     } catch (error) {
       // They come when they are due.
-      log.warn({ err: error }, "rows that waited for a site could not be called");
+      log.warn({ err: error }, "rows that waited for a site could not be released");
       return 0;
     }
   }

@@ -98,7 +98,7 @@ export const BULK_LIMITS = {
   mixedWindow: 16,
   retryWindows: 2,
   /** Queues (of an egress, a site and a job) that one emission examines; the next goes on after them. */
-  retryLines: 500,
+  retryQueues: 500,
   /** Egresses that one emission examines. */
   egresses: 100,
   /** After this, any egress may take the retries of one without workers. Longer than a deployment takes. */
@@ -158,7 +158,11 @@ export const BULK_LIMITS = {
   catchAllBudgetMs: 20_000,
   /** Above a probe's own maximum with its look-ups and wait for a slot: its end is then known. */
   rowDeadlineMs: 60_000,
-  /** After the check pool or a dependency refused work; a task that fails by itself waits longer each time. */
+  /**
+   * Wait after the check pool or a dependency refused work; a task that fails by itself waits longer each time, up to
+   * `retryMaxMs`. Also the least wait of rows: `retryMs` of one whose site deferred it or is blocked, `retryMaxMs` of one whose
+   * site was busy.
+   */
   retryMs: 1_000,
   retryMaxMs: 10_000,
   /**

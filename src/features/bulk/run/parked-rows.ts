@@ -14,7 +14,7 @@ export interface ParkedRows {
    * @returns number of rows
    */
   release(site: string): Promise<number>;
-  /** The same. Never rejects: those that are not called come when they are due. */
+  /** The same. Never rejects: those that are not released come when they are due. */
   tryRelease(site: string): Promise<void>;
 }
 
@@ -72,7 +72,7 @@ export function createParkedRows({ sql, egress, clock, log }: Deps): ParkedRows 
       try {
         await release(site);
       } catch (error) {
-        log.debug({ err: error }, "rows that waited for a site could not be called");
+        log.debug({ err: error }, "rows that waited for a site could not be released");
       }
     },
   };

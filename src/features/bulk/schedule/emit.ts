@@ -183,7 +183,7 @@ class StreamEmitter implements Emitter {
   readonly #workers: WorkerCounts;
   readonly #reconciler: Reconciler;
   /** The retry queue at which the next look at an egress continues. */
-  readonly #lines = new Map<string, RetryQueue>();
+  readonly #lastQueue = new Map<string, RetryQueue>();
   #nextEgress: string | null = null;
   /** Workers that the last emission of retries served. */
   #retryWorkers = 1;
@@ -259,18 +259,18 @@ class StreamEmitter implements Emitter {
   async #emitRetriesOf(egress: string, count: number): Promise<number> {
     if (count === 0) return 0;
     const stream = this.#deps.streams.retries(egress);
-    const { retryWindow, mixedWindow, retryWindows, retriesAtOnce, retryLines } = LIMITS.bulk;
+    const { retryWindow, mixedWindow, retryWindows, retriesAtOnce, retryQueues } = LIMITS.bulk;
     const bounds = {
       window: Math.max(retryWindow, 2 * count),
       mixedWindow: Math.max(mixedWindow, 4 * count),
       total: retryWindows * retriesAtOnce * count,
-      lines: retryLines,
+      queues: retryQueues,
     };
-    const after = this.#lines.get(egress) ?? null;
+    const after = this.#lastQueue.get(egress) ?? null;
     const { tasks, last } = await this.#deps.sql.begin((tx) => takeReadyRetries(tx, egress, bounds, after));
     await this.#put(stream, tasks);
-    if (last === null) this.#lines.delete(egress);
-    else this.#lines.set(egress, last);
+    if (last === null) this.#lastQueue.delete(egress);
+    else this.#lastQueue.set(egress, last);
     return tasks.length;
   }
 }

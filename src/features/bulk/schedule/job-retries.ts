@@ -12,7 +12,7 @@ export interface RetryBounds {
   /** Maximum for the whole egress. */
   total: number;
   /** Queues examined at once. */
-  lines: number;
+  queues: number;
 }
 
 /** Retries of one job for one site. */
@@ -62,7 +62,7 @@ async function findRetryQueues(
   limit: number,
 ): Promise<RetryQueue[]> {
   return tx<RetryQueue[]>`
-    with recursive lines as (
+    with recursive queues as (
       (
         select site, job_id, 1 as n from job_tasks
         where state = 'ready' and kind = 'retry' and egress = ${egress}
@@ -70,14 +70,14 @@ async function findRetryQueues(
         order by site, job_id limit 1
       )
       union all
-      select next.site, next.job_id, l.n + 1 from lines l cross join lateral (
+      select next.site, next.job_id, l.n + 1 from queues l cross join lateral (
         select site, job_id from job_tasks
         where state = 'ready' and kind = 'retry' and egress = ${egress} and (site, job_id) > (l.site, l.job_id)
         order by site, job_id limit 1
       ) next
       where l.n < ${limit}::integer
     )
-    select site, job_id as "jobId" from lines order by n`;
+    select site, job_id as "jobId" from queues order by n`;
 }
 
 /**
@@ -91,13 +91,13 @@ export async function takeReadyRetries(
   bounds: RetryBounds,
   after: RetryQueue | null,
 ): Promise<TakenRetries> {
-  const { window, mixedWindow, total, lines } = bounds;
+  const { window, mixedWindow, total, queues } = bounds;
   const [alone] = await tx<[{ locked: boolean }]>`
     select pg_try_advisory_xact_lock(hashtextextended(${`bulk retries ${egress}`}, 0)) as locked`;
   if (!alone.locked) return { tasks: [], last: after };
-  const found = await findRetryQueues(tx, egress, after, lines);
+  const found = await findRetryQueues(tx, egress, after, queues);
   const tasks = await tx<MarkedTask[]>`
-    with lines as (
+    with queues as (
       select l.site, l."jobId" as job_id, j.team_id,
         case l.site when '' then ${mixedWindow}::integer else ${window}::integer end as room
       from jsonb_to_recordset(${tx.json(found.map((line) => ({ ...line })))}) as l (site text, "jobId" text)
@@ -115,7 +115,7 @@ export async function takeReadyRetries(
     due as materialized (
       select t.job_id, t.number, t.due_at, l.site, l.team_id, l.room,
         row_number() over (partition by l.site, t.job_id order by t.due_at, t.number) as turn
-      from lines l cross join lateral (
+      from queues l cross join lateral (
         select job_id, number, due_at from job_tasks r
         where r.state = 'ready' and r.kind = 'retry' and r.egress = ${egress} and r.site = l.site
           -- Not the clock's time, which changes under way: an index cannot be asked for that, and all that wait are read.
@@ -145,7 +145,7 @@ export async function takeReadyRetries(
       returning t.job_id, t.number, t.emitted_at, c.place, c.due_at
     )
     select job_id as "jobId", number, emitted_at::text as "emittedAt" from taken order by place, due_at, job_id, number`;
-  return { tasks, last: found.length < lines ? null : (found.at(-1) ?? null) };
+  return { tasks, last: found.length < queues ? null : (found.at(-1) ?? null) };
 }
 
 /**
@@ -184,7 +184,7 @@ export async function releaseBlockedRetries(
   { egress, site, after }: { egress: string; site: string; after: RetryCursor | null },
   limit: number,
 ): Promise<{ retries: number; rows: number; last: RetryCursor | null }> {
-  const [called] = await sql<[{ retries: number; rows: number; last: RetryCursor | null }]>`
+  const [released] = await sql<[{ retries: number; rows: number; last: RetryCursor | null }]>`
     with waiting as materialized (
       select ctid, job_id, due_at from job_tasks
       where state = 'ready' and kind = 'retry' and egress = ${egress} and site = ${site} and reason = 'sender_blocked'
@@ -192,7 +192,7 @@ export async function releaseBlockedRetries(
         and (job_id, due_at) >= (${after?.jobId ?? ""}, ${after?.dueAt ?? "-infinity"}::text::timestamptz)
       order by job_id, due_at limit ${limit} for update skip locked
     ),
-    called as (
+    released as (
       update job_tasks set due_at = statement_timestamp() where ctid = any (array(select ctid from waiting))
       returning row_count
     )
@@ -200,8 +200,8 @@ export async function releaseBlockedRetries(
       select jsonb_build_object('jobId', job_id, 'dueAt', due_at::text) from waiting
       order by job_id desc, due_at desc limit 1
     ) as last
-    from called`;
-  return called;
+    from released`;
+  return released;
 }
 
 /** Egresses whose streams hold retries. By an index scan that skips, as above. */

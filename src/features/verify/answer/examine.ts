@@ -30,8 +30,8 @@ export function askerOf({ teamId, limits, overlay }: Actor, probe: boolean): Ver
 }
 
 /**
- * See `FindingHandler`: what becomes of a finding. Where `find` itself throws, `failed` is not called; nor was `settled`, unless it is what
- * `settled` threw of an answer that was there at once.
+ * What becomes of a finding: exactly one of the two is called. Neither is when `find` itself throws, except where `settled` threw
+ * for an answer that was there at once.
  */
 export interface FindingHandler<T> {
   settled(finding: EvidenceFinding): T;
@@ -56,14 +56,14 @@ export interface Examiner {
   /**
    * At once when the cache knows, or no server need be asked.
    * @param refresh do not be content with what the cache knows
-   * @param arrival makes what is returned of what was found
+   * @param handler makes the returned value of what was found
    * @throws AppError `overloaded`
    */
   find<T>(
     question: AddressQuestion,
     refresh: boolean,
     waiter: VerificationWaiter,
-    arrival: FindingHandler<T>,
+    handler: FindingHandler<T>,
   ): T | Promise<T>;
   draw(question: AddressQuestion, finding: EvidenceFinding): DecidedAnswer;
 }
@@ -125,7 +125,7 @@ export function createExaminer(deps: ExaminerDeps): Examiner {
     isKnown: (question, refresh) =>
       !needsLookup(question) ||
       (!refresh && deps.cache.peek(question.scope, question.address.cacheKey) !== undefined),
-    find: (question, refresh, waiter, arrival) => find(deps, question, refresh, waiter, arrival),
+    find: (question, refresh, waiter, handler) => find(deps, question, refresh, waiter, handler),
     draw: (question, finding) => draw(deps, question, finding),
   };
 }
@@ -135,16 +135,16 @@ function find<T>(
   question: AddressQuestion,
   refresh: boolean,
   waiter: VerificationWaiter,
-  arrival: FindingHandler<T>,
+  handler: FindingHandler<T>,
 ): T | Promise<T> {
-  if (!needsLookup(question)) return arrival.settled(answerWithoutLookup(deps, question));
+  if (!needsLookup(question)) return handler.settled(answerWithoutLookup(deps, question));
   const { teamId, address, scope } = question;
   if (!refresh) {
     const entry = deps.cache.peek(scope, address.cacheKey);
     deps.onLookup(entry ? "memory" : "miss");
-    if (entry) return arrival.settled({ entry, cached: true });
+    if (entry) return handler.settled({ entry, cached: true });
   }
-  return deps.inFlight.join({ teamId, address, scope, refresh }, waiter, arrival);
+  return deps.inFlight.join({ teamId, address, scope, refresh }, waiter, handler);
 }
 
 export type NoLookupDeps = Pick<ExaminerDeps, "clock" | "lists">;

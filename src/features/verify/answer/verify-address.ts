@@ -124,12 +124,12 @@ function answer(
 function reserve(
   { quota }: VerifyDeps,
   actor: Actor,
-  { slot: place }: VerificationWaiter,
+  { slot }: VerificationWaiter,
 ): UnitReservation | Promise<UnitReservation> {
   try {
     return quota.reserve(actor);
   } catch (error) {
-    place?.release();
+    slot?.release();
     throw error;
   }
 }
@@ -208,10 +208,9 @@ class ChargedVerification implements FindingHandler<VerificationAnswer>, AnswerN
   }
 
   settled(finding: EvidenceFinding): VerificationAnswer {
-    const { slot: place } = this.#waiter;
     const { examiner, drawer, usage, tallies, cachedAnswers } = this.#deps;
     const question = this.#question;
-    place?.release();
+    this.#waiter.slot?.release();
     const reservation = this.#reservation;
     // Mostly it was rendered for its domain before.
     const drawn = drawer.draw(question, finding);

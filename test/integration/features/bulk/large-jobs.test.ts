@@ -73,7 +73,7 @@ async function rowsRead(read: (tx: Transaction) => Promise<unknown>): Promise<nu
 describe("retries that wait", () => {
   it("are not read before they are due", async () => {
     await largeJob(TASKS);
-    const bounds = { window: 4, mixedWindow: 16, total: 64, lines: 500 };
+    const bounds = { window: 4, mixedWindow: 16, total: 64, queues: 500 };
     const read = await rowsRead(async (tx) => {
       assert.equal((await takeReadyRetries(tx, "egress", bounds, null)).tasks.length, 0);
     });

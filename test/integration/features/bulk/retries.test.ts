@@ -302,7 +302,7 @@ describe("the window of a site", () => {
 
   it("is found by looks that go on where the last one ended", async () => {
     for (const site of ["a", "b", "c", "d", "e"]) await waitingJob([busy(`${site}.example`)]);
-    const bounds = { window: 1, mixedWindow: 1, total: 100, lines: 2 };
+    const bounds = { window: 1, mixedWindow: 1, total: 100, queues: 2 };
     const sites: number[] = [];
     let after: RetryQueue | null = null;
     do {
@@ -318,7 +318,7 @@ describe("the window of a site", () => {
   it("of all sites together is bounded, and each site gets its first before any its second", async () => {
     const sites = Array.from({ length: 6 }, (_, i) => `${i}.example`);
     await waitingJob(sites.flatMap((site) => times(3, busy(site))));
-    const bounds = { window: 4, mixedWindow: 4, total: 6, lines: 100 };
+    const bounds = { window: 4, mixedWindow: 4, total: 6, queues: 100 };
     const { tasks } = await sql.begin((tx) => takeReadyRetries(tx, OURS, bounds, null));
     const taken = await sql`select site from job_tasks where state = 'emitted' order by site`;
     assert.equal(tasks.length, 6);
