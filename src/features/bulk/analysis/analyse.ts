@@ -77,7 +77,7 @@ interface Plan {
 
 /**
  * Reads a source once, from its beginning to its end: its layout, its rows and their addresses. A quarter of a megabyte is
- * read for the layout. After that memory is a piece of LIMITS.bulk.analysisTurnBytes, a record, 24 bytes for each row of a
+ * read for the layout. After that memory is a piece of LIMITS.bulk.analysisTickBytes, a record, 24 bytes for each row of a
  * piece, and some 60 bytes a chunk (createChunkCutter). Only the chunks grow with the rows. Other work runs between pieces.
  * @throws errors of the source and the sinks; the reason of `cancelled`
  */
@@ -181,9 +181,9 @@ function tooManyBytes({ bytes }: AnalysisBounds, of: string): Refusal {
 }
 
 function* slicesOf(piece: Buffer): Generator<Buffer> {
-  const { analysisTurnBytes } = LIMITS.bulk;
-  for (let from = 0; from < piece.length; from += analysisTurnBytes)
-    yield piece.subarray(from, from + analysisTurnBytes);
+  const { analysisTickBytes } = LIMITS.bulk;
+  for (let from = 0; from < piece.length; from += analysisTickBytes)
+    yield piece.subarray(from, from + analysisTickBytes);
 }
 
 function noAddress({ header, emailColumn, encoding }: DetectedLayout, rows: number) {

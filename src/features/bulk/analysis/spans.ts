@@ -8,10 +8,7 @@ import { readSourceRows, type SourceRowsDeps } from "../submit/source-rows.ts";
 import { type ChunkRepeats, decodeChunkRepeats } from "./repeats.ts";
 
 export interface SpanDeps extends SourceRowsDeps {
-  /**
-   * Chunks of a job after a number (-1: from the first), in order, at most `limit`; empty: there are no more. May wait for
-   * them.
-   */
+  /** Chunks of a job after a number (-1: from the first), in order, at most `limit`; empty: there are no more. */
   chunksOf(jobId: string, after: number, limit: number): Promise<ChunkOfResults[]>;
   objects: Pick<JobObjects, "get" | "getRange">;
 }

@@ -12,7 +12,6 @@ import {
   spansOf,
 } from "../analysis/spans.ts";
 import type { Lines } from "../csv/lines.ts";
-import type { ChunkOfResults } from "../schedule/job-tasks.ts";
 import { readMark } from "../split/mark.ts";
 import { type CopiedResults, type CopiedSizes, createCopiedResults } from "./copied-results.ts";
 import type { JobMaterial } from "./job-results.ts";
@@ -66,11 +65,11 @@ function ownResult({ results }: LoadedChunk, offset: number): FoundResult | unde
 /** Approximate size of a result: a buffer that is too small grows. */
 const RESULT_BYTES = 1_024;
 
-/** Notes results that rows copy later; @returns what to wait for, as `CopiedResults` has it */
-type NoteCopied = (row: number, listRow: number, result: JoinedRow["result"]) => Promise<void> | null;
+/** Saves results that rows copy later; @returns what to wait for, as `CopiedResults` has it */
+type SaveForCopies = (row: number, listRow: number, result: JoinedRow["result"]) => Promise<void> | null;
 
-function noteIn(copied: CopiedResults): NoteCopied {
-  // One buffer for all notes: a caller that waits for a note to be taken is done with its bytes.
+function saverInto(copied: CopiedResults): SaveForCopies {
+  // One buffer for all: a caller that waits for a result to be saved is done with its bytes.
   const written = new RowBuffer(RESULT_BYTES);
   return (row, listRow, result) => {
     const verdict = VERDICTS.indexOf(result.verdict);
@@ -80,15 +79,15 @@ function noteIn(copied: CopiedResults): NoteCopied {
 }
 
 /** The results that rows copy, and the time in which they may be looked up without a break: look-ups read from disk. */
-interface Copies {
+interface JoinState {
   copied: CopiedResults;
-  note: NoteCopied;
+  save: SaveForCopies;
   tick: TickBudget;
 }
 
-async function isAnyAnswered(
+async function isAnyCopyAnswered(
   { repeats: { sameAs } }: LoadedChunk,
-  { copied, tick }: Copies,
+  { copied, tick }: JoinState,
 ): Promise<boolean> {
   for (const first of sameAs.values()) {
     if (copied.find(first) !== undefined) return true;
@@ -98,34 +97,34 @@ async function isAnyAnswered(
 }
 
 /**
- * The rows of a chunk that have a result, in parts of LIMITS.bulk.rowsPerTurn at most; notes the results that are copied later.
- * A tick ends with a part, or when its look-ups have taken LIMITS.bulk.copyTurnMs.
+ * The rows of a chunk that have a result, in parts of LIMITS.bulk.rowsPerTick at most; saves the results that are copied later.
+ * A tick ends with a part, or when its look-ups have taken LIMITS.bulk.copyTickMs.
  */
 async function* joinChunk(
   { delimiter, split }: JobMaterial["layout"],
   chunk: LoadedChunk,
-  { copied, note, tick }: Copies,
+  { copied, save, tick }: JoinState,
 ): AsyncGenerator<JoinedRow[]> {
   const { firstRow, repeats } = chunk;
   let rows: JoinedRow[] = [];
   const lines = chunk.lines();
   for (let offset = 0; offset < lines.count; offset++) {
-    const place = firstRow + offset;
-    const same = repeats.sameAs.get(offset);
-    if (same !== undefined && tick.isSpent) {
+    const sourceRow = firstRow + offset;
+    const copiedRow = repeats.sameAs.get(offset);
+    if (copiedRow !== undefined && tick.isSpent) {
       if (rows.length > 0) yield rows;
       rows = [];
       await tick.renew();
     }
-    const found = same === undefined ? ownResult(chunk, offset) : storedCopy(copied, same);
+    const found = copiedRow === undefined ? ownResult(chunk, offset) : storedCopy(copied, copiedRow);
     if (found === undefined) continue;
     const { duplicateOf, result } = found;
     const from = lines.from[offset] as number;
-    const row = split === undefined ? place : readMark(lines.bytes, from, delimiter).row;
-    const noted = repeats.copies.has(offset) ? note(place, row, result) : null;
-    if (noted !== null) await noted;
+    const row = split === undefined ? sourceRow : readMark(lines.bytes, from, delimiter).row;
+    const saving = repeats.copies.has(offset) ? save(sourceRow, row, result) : null;
+    if (saving !== null) await saving;
     rows.push({ row, lines, offset, duplicateOf, result });
-    if (rows.length < LIMITS.bulk.rowsPerTurn) continue;
+    if (rows.length < LIMITS.bulk.rowsPerTick) continue;
     yield rows;
     rows = [];
     await tick.renew();
@@ -136,48 +135,31 @@ async function* joinChunk(
 async function* joinSpan(
   layout: JobMaterial["layout"],
   span: LoadedSpan,
-  copies: Copies,
+  state: JoinState,
 ): AsyncGenerator<JoinedRow[]> {
   for (const chunk of span.chunks) {
-    if (chunk.results.size === 0 && !(await isAnyAnswered(chunk, copies))) continue;
+    if (chunk.results.size === 0 && !(await isAnyCopyAnswered(chunk, state))) continue;
     if (!span.hasBytes) await span.readBytes();
-    yield* joinChunk(layout, chunk, copies);
+    yield* joinChunk(layout, chunk, state);
   }
 }
 
-/**
- * The spans of a job, in order, `spansAhead` of them being read before they are asked for. When a span is ready to join, it
- * is yielded without waiting for chunks that are still to come.
- */
+/** The spans of a job, in order. While one is joined, the next `spansAhead` are being loaded. */
 async function* loadAhead(
   deps: JoinDeps,
   job: JobMaterial,
   sizes: JoinSizes,
   signal: AbortSignal,
 ): AsyncGenerator<LoadedSpan> {
-  const spans = spansOf(deps, job, sizes);
   const ahead: Promise<LoadedSpan>[] = [];
-  let coming: Promise<IteratorResult<ChunkOfResults[], void>> | null = null;
-  let ended = false;
-  for (;;) {
-    while (ahead.length <= sizes.spansAhead && !ended) {
-      coming ??= spans.next();
-      const found = await (ahead[0] === undefined
-        ? coming
-        : Promise.race([coming, ahead[0].then(() => null)]));
-      if (found === null) break;
-      coming = null;
-      ended = found.done === true;
-      if (found.done === true) break;
-      const loading = loadSpan(deps, job, found.value, signal);
-      // The error is thrown in the order of the spans. A reader that stops earlier ignores it.
-      loading.catch(() => undefined);
-      ahead.push(loading);
-    }
-    const next = ahead.shift();
-    if (next === undefined) return;
-    yield await next;
+  for await (const chunks of spansOf(deps, job, sizes)) {
+    const loading = loadSpan(deps, job, chunks, signal);
+    // The error is thrown in the order of the spans. A reader that stops earlier ignores it.
+    loading.catch(() => undefined);
+    ahead.push(loading);
+    if (ahead.length > sizes.spansAhead) yield await (ahead.shift() as Promise<LoadedSpan>);
   }
+  for (const loading of ahead) yield await loading;
 }
 
 /**
@@ -194,11 +176,11 @@ export async function* readJoined(
 ): AsyncGenerator<JoinedRow[]> {
   const { scratch, sizes = ASSEMBLY } = deps;
   const copied = createCopiedResults(scratch, sizes.copies);
-  const copies = { copied, note: noteIn(copied), tick: new TickBudget(deps.clock, LIMITS.bulk.copyTurnMs) };
+  const state = { copied, save: saverInto(copied), tick: new TickBudget(deps.clock, LIMITS.bulk.copyTickMs) };
   const reading = new AbortController();
   try {
     for await (const span of loadAhead(deps, job, sizes, AbortSignal.any([signal, reading.signal])))
-      for await (const rows of joinSpan(job.layout, span, copies)) {
+      for await (const rows of joinSpan(job.layout, span, state)) {
         signal.throwIfAborted();
         yield rows;
       }

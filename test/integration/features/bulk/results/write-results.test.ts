@@ -32,7 +32,7 @@ import { testObjects } from "../../../../support/embedded.ts";
 import { until } from "../../../../support/until.ts";
 
 /** Rows are wide, so that the results need several parts of a multipart upload. */
-const CHUNKS = 12;
+const CHUNKS = 16;
 const ROWS_PER_CHUNK = 40;
 const NOTE = "n".repeat(50_000);
 const idle = new AbortController().signal;
@@ -112,7 +112,7 @@ async function storeJob(objects: Objects, { place, teamId, jobId }: JobMaterial)
   return chunks;
 }
 
-/** Like `chunksOf`, two at a time; the sixth call waits until `letGo`. */
+/** Like `chunksOf`, two at a time; the eighth call waits until `letGo`. */
 function slowly(chunks: readonly ChunkOfResults[]) {
   let asked = 0;
   let letGo = () => {};
@@ -125,7 +125,7 @@ function slowly(chunks: readonly ChunkOfResults[]) {
   });
   const chunksOf: WriteResultsDeps["chunksOf"] = async (_job, after) => {
     asked += 1;
-    if (asked === 6) {
+    if (asked === 8) {
       reached();
       await gate;
     }
@@ -170,7 +170,7 @@ describe("writing the results of a job", () => {
     const [first, ...rest] = chunks as [ChunkOfResults, ...ChunkOfResults[]];
     const missing = [{ ...first, shardKey: "no-such-shard" }, ...rest];
     await assert.rejects(join({ chunksOf: async (_job, after) => missing.slice(after + 1) }), MissingObject);
-    await assert.rejects(join({}, { ...material, rows: material.rows + 1 }), /hold 480/);
+    await assert.rejects(join({}, { ...material, rows: material.rows + 1 }), /hold 640/);
     await objects.put("newer", Buffer.from([0xfe, 1]), "application/gzip");
     const newer = [{ ...first, shardKey: "newer" }, ...rest];
     await assert.rejects(join({ chunksOf: async (_job, after) => newer.slice(after + 1) }), Interruption);
