@@ -12,8 +12,8 @@ import { createLimitsView } from "../../src/features/quota/limits-view.ts";
 import { createQuota, type Quota, type UnitReservation } from "../../src/features/quota/quota.ts";
 import { createQuotaLedger } from "../../src/features/quota/quota-ledger.ts";
 import { createClientLimiter } from "../../src/features/rate-limit/clients.ts";
-import { createRateBuckets } from "../../src/features/rate-limit/rate-bucket.ts";
 import { createRateLimiter, type RateLimiter } from "../../src/features/rate-limit/rate-limit.ts";
+import { createRateBuckets } from "../../src/features/rate-limit/redis-buckets.ts";
 import { createUsageCounter, type UsageCounter } from "../../src/features/usage/counts.ts";
 import { createUsageStore } from "../../src/features/usage/usage-sql.ts";
 import type { CachedAnswer } from "../../src/features/verify/answer/answer-note.ts";
@@ -124,7 +124,7 @@ function createTaking({ cache, cachedAnswers, cacheHits, examiner, quota, rateLi
     if (question.address === null) throw new AppError("validation_failed", "This is no address.");
     const entry = await cache.fetch(question.scope, question.address.cacheKey);
     if (entry === undefined) return checkNothing();
-    cachedAnswers.remember(question, examiner.draw(question, { entry, cached: true }).result);
+    cachedAnswers.remember(question, examiner.answer(question, { entry, cached: true }).result);
     return cachedAnswers.find(input, actor) ?? checkNothing();
   }
   async function takeLater(

@@ -11,7 +11,7 @@ export interface Touched {
   transactions: number;
 }
 
-/** Commands that only the script of `src/features/rate-limit/rate-bucket.ts` runs. */
+/** Commands that only the script of `src/features/rate-limit/redis-buckets.ts` runs. */
 const INSIDE_SCRIPTS: ReadonlySet<string> = new Set(["time", "hmget", "hset", "pexpire"]);
 
 /** Counts in the answer to INFO commandstats, without INFO's own. */

@@ -86,9 +86,9 @@ function copiesBytes(rows: number): number {
 /** Memory of domains that is kept from list to list. Only the main thread parses addresses. */
 function rememberedTerms(threads: number): MemoryTerm[] {
   const { domainNames, factsKept, findingsKept, plans } = LIMITS.check;
-  const { kept, domains } = LIMITS.bulk.templates;
+  const { templates, domains } = LIMITS.bulk.templates;
   const terms = [
-    { what: `${kept} templates of results`, bytes: kept * TEMPLATE_BYTES },
+    { what: `${templates} templates of results`, bytes: templates * TEMPLATE_BYTES },
     { what: `${domains} domains with several templates`, bytes: domains * TEMPLATE_LIST_BYTES },
     { what: `${domainNames} names of domains`, bytes: domainNames * NAME_BYTES },
     {

@@ -19,8 +19,8 @@ import { createLimitsView } from "../features/quota/limits-view.ts";
 import { createQuota, type Quota } from "../features/quota/quota.ts";
 import { createQuotaLedger } from "../features/quota/quota-ledger.ts";
 import { type ClientLimiter, createClientLimiter, createPublicRate } from "../features/rate-limit/clients.ts";
-import { createRateBuckets } from "../features/rate-limit/rate-bucket.ts";
 import { createRateLimiter, type RateLimiter } from "../features/rate-limit/rate-limit.ts";
+import { createRateBuckets } from "../features/rate-limit/redis-buckets.ts";
 import { createUsageCounter, type UsageCounter } from "../features/usage/counts.ts";
 import { createUsage } from "../features/usage/usage.ts";
 import { createUsageStore } from "../features/usage/usage-sql.ts";
@@ -30,7 +30,7 @@ import type { Examiner } from "../features/verify/answer/examine.ts";
 import { createTestKeys } from "../features/verify/answer/test-keys.ts";
 import { createVerificationTallies } from "../features/verify/answer/verification-tallies.ts";
 import { createVerifyAddress, type VerifyAddress } from "../features/verify/answer/verify-address.ts";
-import { createRowDrawer } from "../features/verify/batch/draw-rows.ts";
+import { createRowFiller } from "../features/verify/batch/fill-rows.ts";
 import type { CheckAdmission } from "../features/verify/checks/admission.ts";
 import type { LifecyclePart } from "../platform/lifecycle.ts";
 import type { Logger } from "../platform/log.ts";
@@ -196,7 +196,7 @@ function composeVerification(
   const verify = createVerifyAddress({
     examiner,
     enter: (input, actor, waiter) => earlyAdmission.enter(input, actor, waiter),
-    drawer: createRowDrawer({ clock, examiner, limits: LIMITS.verify.templates }),
+    filler: createRowFiller({ clock, examiner, limits: LIMITS.verify.templates }),
     quota,
     testKeys: createTestKeys({
       clock,

@@ -26,7 +26,7 @@ import {
 } from "../features/overrides/promoted-disposables.ts";
 import { createUploadSources } from "../features/uploads/upload-sources.ts";
 import { createTestKeys } from "../features/verify/answer/test-keys.ts";
-import { createRowDrawer } from "../features/verify/batch/draw-rows.ts";
+import { createRowFiller } from "../features/verify/batch/fill-rows.ts";
 import type { LifecyclePart } from "../platform/lifecycle.ts";
 import type { Logger } from "../platform/log.ts";
 import type { PeriodicTask } from "../platform/periodic/periodic-tasks.ts";
@@ -306,7 +306,7 @@ export function composeBulk(deps: Deps & { begun?: StartedThreads }): {
       clock,
       examiner,
       batches,
-      drawer: createRowDrawer({ clock, examiner, limits: LIMITS.bulk.templates }),
+      filler: createRowFiller({ clock, examiner, limits: LIMITS.bulk.templates }),
       testKeys,
       sites: checks.sites,
       roomAt: checks.roomAt,

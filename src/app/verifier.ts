@@ -138,7 +138,7 @@ export async function createVerifier(options: VerifierOptions = {}): Promise<Ver
       ended.abort(),
     );
     signal?.throwIfAborted();
-    const { result } = examiner.draw(question, finding);
+    const { result } = examiner.answer(question, finding);
     return question.unwrapped ? { ...result, input: text } : result;
   }
 

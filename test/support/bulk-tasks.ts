@@ -112,7 +112,7 @@ export type AnswerEmails = (
 
 export function rowsBy(answer: AnswerEmails): RowVerifier {
   return {
-    read: (rows) =>
+    answerReady: (rows) =>
       [...rows].map(({ offset, email }) => ({ offset, question: { email } as AddressQuestion })),
     async verify(rows, ask, policy, control) {
       const emails = rows.map(({ question }) => question.email);

@@ -2,15 +2,15 @@ import assert from "node:assert/strict";
 import { tmpdir } from "node:os";
 import { encodeChunkRepeats } from "../../src/features/bulk/analysis/repeats.ts";
 import { writeRecord } from "../../src/features/bulk/csv/write.ts";
-import { DrawnRows } from "../../src/features/bulk/results/drawn-rows.ts";
 import { repeatsKey } from "../../src/features/bulk/results/job-objects.ts";
 import type { JobMaterial } from "../../src/features/bulk/results/job-results.ts";
 import { type JoinDeps, readJoined } from "../../src/features/bulk/results/join.ts";
 import { type Format, formatOf } from "../../src/features/bulk/results/result-rows.ts";
 import { encodeShard, VERDICTS } from "../../src/features/bulk/results/shard.ts";
+import { TemplatedRows } from "../../src/features/bulk/results/templated-rows.ts";
 import type { ChunkOfResults } from "../../src/features/bulk/schedule/job-tasks.ts";
 import type { VerificationResult } from "../../src/features/verify/answer/verification-result.ts";
-import type { DrawnRow } from "../../src/features/verify/batch/draw-rows.ts";
+import type { TemplatedRow } from "../../src/features/verify/batch/fill-rows.ts";
 import { JSON_START } from "../../src/features/verify/batch/row-templates.ts";
 import { systemClock } from "../../src/platform/time/clock.ts";
 import { createScratch } from "../../src/stores/scratch.ts";
@@ -76,15 +76,15 @@ export const models: fc.Arbitrary<Model> = fc.record({
 const email = (row: ModelRow) => `a${row.address}@example.com`;
 export const fieldsOf = (row: ModelRow) => [email(row), ...row.columns];
 
-/** Every other address's result is drawn. */
-const isDrawn = ({ address }: ModelRow) => address % 2 === 0;
+/** Every other address's result fills a template. */
+const hasTemplated = ({ address }: ModelRow) => address % 2 === 0;
 
 function resultOf(row: ModelRow, number: number): VerificationResult {
   const checks = {
     smtp: { catch_all: "unknown", latency_ms: number },
     role: { role: null },
     disposable: { is_disposable: false },
-    mx: { provider: `${isDrawn(row) ? "m" : "ü"}${number % 3}` },
+    mx: { provider: `${hasTemplated(row) ? "m" : "ü"}${number % 3}` },
   };
   const { verdict } = row;
   const rest = {
@@ -98,7 +98,7 @@ function resultOf(row: ModelRow, number: number): VerificationResult {
   return { email: email(row), ...rest } as never;
 }
 
-function drawnOf(result: VerificationResult): DrawnRow {
+function templatedOf(result: VerificationResult): TemplatedRow {
   const [head = "", tail = ""] = JSON.stringify(result).split(/(?<="latency_ms":)\d+/);
   const [afterLatency = "", times = ""] = tail.split(/(?="livemode")/);
   const afterEmail = head.slice(JSON_START.length + result.email.length);
@@ -177,13 +177,13 @@ export async function build(model: Model) {
     for (const name of ["shard", "patch1", "patch2"] as const) {
       if (shards[name].length === 0 || !isDone(number)) continue;
       keys.push(`${number}-${name}`);
-      const drawn = new DrawnRows();
+      const templated = new TemplatedRows();
       const framed = shards[name].filter(({ offset, result }) => {
         const row = own[offset];
-        if (row !== undefined && isDrawn(row)) drawn.add(offset, drawnOf(result));
-        return row === undefined || !isDrawn(row);
+        if (row !== undefined && hasTemplated(row)) templated.add(offset, templatedOf(result));
+        return row === undefined || !hasTemplated(row);
       });
-      objects.set(`${number}-${name}`, await encodeShard(framed, style, drawn));
+      objects.set(`${number}-${name}`, await encodeShard(framed, style, templated));
     }
     const hasShard = keys[0]?.endsWith("-shard") === true;
     chunks.push({

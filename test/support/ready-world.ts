@@ -21,7 +21,7 @@ import { createExaminer } from "../../src/features/verify/answer/examine.ts";
 import { createTestKeys } from "../../src/features/verify/answer/test-keys.ts";
 import { createVerificationTallies } from "../../src/features/verify/answer/verification-tallies.ts";
 import { createVerifyAddress } from "../../src/features/verify/answer/verify-address.ts";
-import { createRowDrawer } from "../../src/features/verify/batch/draw-rows.ts";
+import { createRowFiller } from "../../src/features/verify/batch/fill-rows.ts";
 import { createEvidenceCache } from "../../src/features/verify/cache/evidence-cache.ts";
 import { createCheckAdmission } from "../../src/features/verify/checks/admission.ts";
 import { createLog } from "../../src/platform/log.ts";
@@ -187,7 +187,7 @@ export async function startReadyWorld(
         createVerifyAddress({
           examiner,
           enter: (input, actor, waiter) => entrance.enter(input, actor, waiter),
-          drawer: createRowDrawer({ clock, examiner, limits: LIMITS.verify.templates }),
+          filler: createRowFiller({ clock, examiner, limits: LIMITS.verify.templates }),
           quota,
           usage,
           tallies,

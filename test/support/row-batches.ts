@@ -1,5 +1,5 @@
 import { LIMITS } from "../../src/config/limits/limits.ts";
-import { DrawnRows } from "../../src/features/bulk/results/drawn-rows.ts";
+import { TemplatedRows } from "../../src/features/bulk/results/templated-rows.ts";
 import { type Control, createControl } from "../../src/features/bulk/run/control.ts";
 import {
   createRowVerifier,
@@ -90,14 +90,14 @@ function createBatches() {
 export function createRowFixture() {
   const clock = createFakeClock();
   const { started, examiner: batches } = createBatches();
-  const examiner: Pick<Examiner, "understand" | "draw"> = {
+  const examiner: Pick<Examiner, "understand" | "answer"> = {
     understand(email, withEvidence) {
       const parsed = parseAddress(email);
       const address = parsed.ok ? parsed.address : null;
       const rest = { teamId: "team_1", blocked: false, overridden: false, scope: "probed" } as const;
       return { email, withEvidence, address, unwrapped: false, malformed: null, ...rest };
     },
-    draw({ email, address }: AddressQuestion, { failure, entry }: EvidenceFinding) {
+    answer({ email, address }: AddressQuestion, { failure, entry }: EvidenceFinding) {
       const smtpClass = entry?.evidence.smtp?.class ?? "accepted_mailbox";
       const reason = address === null ? "invalid_format" : (failure ?? smtpClass);
       const verdict = reason === "accepted_mailbox" ? "valid" : "unknown";
@@ -108,7 +108,7 @@ export function createRowFixture() {
     clock,
     examiner,
     batches,
-    drawer: { draw: () => null },
+    filler: { fill: () => null },
     testKeys: { answer: (email) => ({ email, livemode: false }) as VerificationResult },
     sites: { siteOf },
     roomAt: (site) => (site.startsWith("small") ? SMALL_ROOM : LIMITS.bulk.siteRowsAtOnce),
@@ -120,10 +120,10 @@ export function createRowFixture() {
     control: Control = createControl(),
     options = ask,
   ): Promise<RowAnswer[]> {
-    const drawn = new DrawnRows();
+    const templated = new TemplatedRows();
     const distinct = emails.map((email, offset) => ({ offset, email }));
-    const questions = rows.read(distinct, options, policy, drawn);
-    const found = await rows.verify(questions, options, policy, control, drawn);
+    const questions = rows.answerReady(distinct, options, policy, templated);
+    const found = await rows.verify(questions, options, policy, control, templated);
     return found.sort((a, b) => a.offset - b.offset).map(({ answer }) => answer);
   }
   return { clock, rows, verify, started };

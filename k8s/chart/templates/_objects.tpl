@@ -4,7 +4,7 @@
 {{- $files := list "base/api.yaml" "base/bulk.yaml" "base/relay.yaml" "base/api-scaling.yaml" }}
 {{- if $values.migrate.enabled }}{{ $files = append $files "base/migrate.yaml" }}{{ end }}
 {{- if $values.networkPolicy.enabled }}{{ $files = append $files "base/network.yaml" }}{{ end }}
-{{- /* Cilium's is a network policy: where there are no others it would refuse the API all that it does not name. */ -}}
+{{- /* Cilium's file is a network policy. As the only one it would block all other traffic to the API, so it needs networkPolicy.enabled. */ -}}
 {{- $policy := ternary "policy.yaml" "network.yaml" (ne $values.gateway.implementation "cilium") }}
 {{- $components := dict
   "gateway" (ternary (list "route.yaml" "network.yaml") list $values.gateway.enabled)
@@ -26,6 +26,10 @@
 {{- toJson $files }}
 {{- end }}
 
+{{- /*
+  The templates below take `root` (the chart), `object` (a parsed manifest), `role` (its component label or "") and `path` (its file).
+*/ -}}
+
 {{- /* "true" for an object that these values want. */ -}}
 {{- define "rcpt.isWanted" -}}
 {{- $values := .root.Values }}
@@ -40,6 +44,7 @@
 {{- $metadata := .object.metadata }}
 {{- if ne .object.kind "PriorityClass" }}{{ $_ := set $metadata "namespace" .root.Release.Namespace }}{{ end }}
 {{- $_ := set $metadata "labels" (merge $metadata.labels .root.Values.labels) }}
+{{- /* The kinds that have a template rcpt.change<Kind> below. */ -}}
 {{- $name := printf "rcpt.change%s" .object.kind }}
 {{- if has .object.kind (list "Deployment" "Job") }}{{ $_ := include "rcpt.changePods" . }}{{ end }}
 {{- if has .object.kind (list "Deployment" "Job" "ServiceAccount" "HorizontalPodAutoscaler" "ScaledObject" "TriggerAuthentication" "ExternalSecret" "HTTPRoute" "Ingress" "NetworkPolicy" "Service" "PodMonitor" "PrometheusRule") }}
@@ -131,7 +136,7 @@
 {{- $_ := set (first .object.spec.tls) "secretName" $ingress.tlsSecretName }}
 {{- end }}
 
-{{- /* Whom each policy lets in or out is in another namespace where these values say so. */ -}}
+{{- /* Sets the namespace of each policy's peer where the values name one. */ -}}
 {{- define "rcpt.changeNetworkPolicy" -}}
 {{- $values := .root.Values }}
 {{- $namespaces := dict
@@ -160,7 +165,7 @@
 
 {{- define "rcpt.changePrometheusRule" -}}
 {{- $_ := set .object.metadata "labels" (merge .object.metadata.labels .root.Values.monitoring.labels) }}
-{{- /* Every metric of the rules gets one label more; what it selects by already is joined to it. */ -}}
+{{- /* Each metric of the rules selects by the namespace, too: m{a="b"} becomes m{namespace="x", a="b"}. */ -}}
 {{- if .root.Values.monitoring.onlyOwnNamespace }}
 {{-   $selected := printf "${0}{namespace=%q}" .root.Release.Namespace }}
 {{-   range .object.spec.groups }}

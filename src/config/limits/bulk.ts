@@ -34,12 +34,12 @@ export const BULK_LIMITS = {
   /** Unfinished jobs of a team. */
   activeJobs: 100,
   /** Rows read or written in one tick. */
-  rowsPerTurn: 250,
+  rowsPerTick: 250,
   /**
    * Time in one tick for looking up the results that rows copy: 250 look-ups take 2 to 5 ms, but far more where a slow disk
    * has to be read.
    */
-  copyTurnMs: 10,
+  copyTickMs: 10,
   /** A submission waits this long for idle quota units to come back from processes before it is refused. */
   quotaWaitMs: 3_000,
   quotaRetryMs: 250,
@@ -67,7 +67,7 @@ export const BULK_LIMITS = {
   sampleRows: 1_000,
   workbook: WORKBOOK_LIMITS,
   /** Bytes of a source read in one tick. */
-  analysisTurnBytes: 65_536,
+  analysisTickBytes: 65_536,
   /** Rows of a job, whatever the team's quota. */
   rows: 100_000_000,
   /**
@@ -151,7 +151,7 @@ export const BULK_LIMITS = {
    * sets were 21 MB and 81 MB. And for domains with several kinds of answers, their lists, 230 bytes each: lists have more
    * domains than kinds of answers.
    */
-  templates: { kept: 8_192, domains: 131_072, perDomain: 16 },
+  templates: { templates: 8_192, domains: 131_072, perDomain: 16 },
   /** Probes of a site that a check thread admits: this many times what its connections take at once. */
   lineFillings: 2,
   /** No request waits for a row: the catch-all probe behind an accepted one may take longer. */

@@ -91,7 +91,7 @@ export const LIMITS = {
      * of domains with several kinds of answers. The API has many processes, and repeated requests are answered by the
      * cache.
      */
-    templates: { kept: 1_024, domains: 16_384, perDomain: 16 },
+    templates: { templates: 1_024, domains: 16_384, perDomain: 16 },
     /** Addresses whose answers from the cache are kept as they are sent: some 3 KB each, hence 50 MB where all are in use. */
     cachedAnswers: 16_384,
   },

@@ -27,9 +27,9 @@ export class Lease {
   /** The UTC day that its units belong to. */
   readonly day: string;
   retired = false;
-  /** The ledger has settled it without us: nothing of it is ours any more. */
-  lost = false;
-  /** Whole. */
+  /** Settled in the ledger, by our release or after it expired: no unit of it can be taken or given back. */
+  settled = false;
+  /** Whole milliseconds. */
   lastTakenAtMs: number;
   granted: number;
   inFlight = 0;
@@ -57,8 +57,8 @@ export class Lease {
     this.#reportedAtMs = sentAtMs;
   }
 
-  /** A lease that may have been granted without our hearing of it: to be released. */
-  static unheard(id: string, sentAtMs: number): Lease {
+  /** Its request had no answer, and the ledger may have granted it: to be released. */
+  static ofLostAnswer(id: string, sentAtMs: number): Lease {
     const lease = new Lease(id, { granted: 0, tranche: 0, day: "", msToMidnight: 0 }, sentAtMs);
     lease.retired = true;
     return lease;
@@ -74,7 +74,7 @@ export class Lease {
   }
 
   isActive(nowMs: number): boolean {
-    return !this.retired && !this.lost && nowMs < this.#usableUntilMs;
+    return !this.retired && !this.settled && nowMs < this.#usableUntilMs;
   }
 
   /** Active, with units left, but a report has to reach the ledger before another is taken. */
@@ -99,7 +99,7 @@ export class Lease {
 
   /** There is something to tell that its release will not. */
   isDirty(nowMs: number): boolean {
-    if (this.busy || this.lost || (this.retired && this.inFlight === 0)) return false;
+    if (this.busy || this.settled || (this.retired && this.inFlight === 0)) return false;
     return this.taken !== this.#reported || nowMs - this.#reportedAtMs >= LIMITS.quota.renewEveryMs;
   }
 
@@ -107,13 +107,13 @@ export class Lease {
    * True when the ledger must have settled it: it was not reported for too long, because releases failed, as without
    * Postgres.
    */
-  isForgotten(nowMs: number): boolean {
+  isExpiredInLedger(nowMs: number): boolean {
     return this.retired && this.inFlight === 0 && nowMs - this.#reportedAtMs > 2 * LIMITS.quota.leaseTtlMs;
   }
 
   /** Retired, and there is something to give back or settle. */
   get wantsRelease(): boolean {
-    return this.retired && !this.lost && (this.inFlight === 0 || this.left > 0);
+    return this.retired && !this.settled && (this.inFlight === 0 || this.left > 0);
   }
 
   /** The report to send. From here on the ledger may know either the old or the new figure. */
@@ -142,9 +142,9 @@ export class Lease {
  * @param held leases of this process, those too that it held when the ledger was asked: one that the ledger still shows may
  *   have been settled and dropped since, but for the answer it was not.
  */
-export function unreportedUnits(told: readonly ReportedSpend[], held: readonly Lease[]): number {
+export function unreportedUnits(reported: readonly ReportedSpend[], held: readonly Lease[]): number {
   const byId = new Map(held.map((lease) => [lease.id, lease]));
-  return told.reduce((sum, { id, spent }) => sum + (byId.get(id)?.taken ?? spent) - spent, 0);
+  return reported.reduce((sum, { id, spent }) => sum + (byId.get(id)?.taken ?? spent) - spent, 0);
 }
 
 /** @param onGiveBack called once, with the lease, when the unit may be taken again by this process */
@@ -178,8 +178,8 @@ class LeasedUnit implements UnitReservation {
     this.#open = false;
     const lease = this.#lease;
     lease.inFlight -= 1;
-    // The ledger has charged all that a lost lease might have taken.
-    if (lease.lost) return;
+    // The ledger has charged all that a settled lease might have taken.
+    if (lease.settled) return;
     lease.taken -= 1;
     this.#onGiveBack(lease);
   }

@@ -60,16 +60,14 @@ export class LedgerLeases implements LeaseStore<TeamQuota, UnitReservation> {
     await this.#fetch(team);
     if (this.clock.monotonic() >= team.refusedUntilMs || !team.isReturning) return;
     // No request is refused while our own unused units are being given back: the ledger is asked again after that.
-    team.refusedUntilMs = Number.NEGATIVE_INFINITY;
+    team.forgetRefusal();
     await this.#questions.bounded(this.settle());
   }
 
   failed(team: TeamQuota, error: unknown, waiters: readonly UnitWaiter<UnitReservation>[]): void {
     for (const waiter of waiters) waiter.reject(quotaUnavailable(error));
     this.#deps.log.warn({ err: error, team: team.id }, "cannot lease quota");
-    team.notAheadUntilMs = this.clock.monotonic() + LIMITS.quota.failureMs;
-    // One statement that failed ahead of need, its connection lost perhaps, is no outage: later requests ask again.
-    if (waiters.length > 0) team.failedUntilMs = team.notAheadUntilMs;
+    team.onFailure(waiters.length > 0, this.clock.monotonic());
   }
 
   startWaitTimer(giveUp: (error: AppError) => void): Timer {
@@ -93,7 +91,7 @@ export class LedgerLeases implements LeaseStore<TeamQuota, UnitReservation> {
   }
 
   /** Logs a failure in the background; the work is repeated at the next tick. */
-  report(error: unknown): void {
+  logFailure(error: unknown): void {
     this.#deps.log.warn({ err: error }, "cannot tell the quota ledger what was spent");
   }
 
@@ -105,15 +103,15 @@ export class LedgerLeases implements LeaseStore<TeamQuota, UnitReservation> {
     // Leases in use by either of them are busy, and would be skipped.
     await Promise.allSettled([this.#settling, this.#flushing]);
     for (const team of this.#deps.teams.all()) team.retire(this.clock.monotonic(), true);
-    await this.#releaseRetired(true).catch((error: unknown) => this.report(error));
-    this.#dropLost();
+    await this.#releaseRetired(true).catch((error: unknown) => this.logFailure(error));
+    this.#dropSettled();
   }
 
   /** Asks the ledger for one lease. */
   async #fetch(team: TeamQuota): Promise<void> {
     const id = randomUUID();
     const sentAtMs = this.clock.monotonic();
-    const ask = team.nextAsk(sentAtMs);
+    const ask = team.nextRequest(sentAtMs);
     const held = [...team.leases];
     let isLate = false;
     const noted = this.#deps.ledger.lease(id, team.id, ask).then((grant) => {
@@ -121,7 +119,7 @@ export class LedgerLeases implements LeaseStore<TeamQuota, UnitReservation> {
       // Too late for the waiting requests, or granted by a limit that is no longer in force: it is given back.
       if (lease && (isLate || this.isDraining || ask.limit > team.limit)) lease.retired = true;
       this.#leasesBy[lease ? "granted" : "refused"].inc();
-      team.granted(lease, grant, { sentAtMs, held, limit: ask.limit }, this.clock.monotonic());
+      team.onAnswer(lease, grant, { sentAtMs, held, limit: ask.limit }, this.clock.monotonic());
     });
     const closed = () => {
       team.unanswered -= 1;
@@ -134,7 +132,7 @@ export class LedgerLeases implements LeaseStore<TeamQuota, UnitReservation> {
       isLate = true;
       this.#leasesBy.failed.inc();
       // It may have been granted without our hearing of it.
-      noted.catch(() => team.leases.push(Lease.unheard(id, sentAtMs)));
+      noted.catch(() => team.leases.push(Lease.ofLostAnswer(id, sentAtMs)));
       throw error;
     }
   }
@@ -153,7 +151,7 @@ export class LedgerLeases implements LeaseStore<TeamQuota, UnitReservation> {
       const kept = await this.#deps.ledger.flush(sent.map(([, report]) => report));
       for (const [lease, report] of sent) {
         if (kept.has(lease.id)) lease.onFlushed(report, this.clock.monotonic());
-        else lease.lost = true;
+        else lease.settled = true;
       }
     } finally {
       for (const [lease] of sent) lease.busy = false;
@@ -162,11 +160,11 @@ export class LedgerLeases implements LeaseStore<TeamQuota, UnitReservation> {
 
   async #releaseOne(lease: Lease, abandonInFlight: boolean): Promise<void> {
     const report = lease.report();
-    const told = abandonInFlight ? { ...report, inFlight: 0 } : report;
+    const reported = abandonInFlight ? { ...report, inFlight: 0 } : report;
     try {
-      await this.#deps.ledger.release(told);
-      if (told.inFlight === 0) lease.lost = true;
-      else lease.onShrunk(told, this.clock.monotonic());
+      await this.#deps.ledger.release(reported);
+      if (reported.inFlight === 0) lease.settled = true;
+      else lease.onShrunk(reported, this.clock.monotonic());
     } finally {
       lease.busy = false;
     }
@@ -192,11 +190,12 @@ export class LedgerLeases implements LeaseStore<TeamQuota, UnitReservation> {
     if (failures.length > 0) throw failures[0];
   }
 
-  #dropLost(): void {
+  #dropSettled(): void {
     const nowMs = this.clock.monotonic();
     for (const team of this.#deps.teams.all()) {
-      const gone = team.leases.some((lease) => lease.lost || lease.isForgotten(nowMs));
-      if (gone) team.leases = team.leases.filter((lease) => !lease.lost && !lease.isForgotten(nowMs));
+      const gone = team.leases.some((lease) => lease.settled || lease.isExpiredInLedger(nowMs));
+      if (gone)
+        team.leases = team.leases.filter((lease) => !lease.settled && !lease.isExpiredInLedger(nowMs));
     }
   }
 
@@ -207,7 +206,7 @@ export class LedgerLeases implements LeaseStore<TeamQuota, UnitReservation> {
       await this.flush();
       await this.#releaseRetired(false);
     } finally {
-      this.#dropLost();
+      this.#dropSettled();
     }
   }
 }

@@ -11,7 +11,7 @@ import { quotaUnavailable, TeamQuota } from "./team-quota.ts";
 
 export type { UnitReservation } from "./lease.ts";
 
-/** Whether a unit is there: at once, once it is fetched, or hardly at all. */
+/** `ready`: a unit is leased. `fetching`: requested from the ledger. `doubtful`: the ledger refused or failed lately. */
 export type UnitAvailability = "ready" | "fetching" | "doubtful";
 
 /**
@@ -77,7 +77,7 @@ class LeasingQuota implements Quota {
     if (this.#leases.isDraining) throw quotaUnavailable();
     const team = this.#teamOf(actor);
     const reserved = team.take(this.#clock.monotonic());
-    if (team.leaseToFlush()) this.#leases.flush().catch((error: unknown) => this.#leases.report(error));
+    if (team.leaseToFlush()) this.#leases.flush().catch((error: unknown) => this.#leases.logFailure(error));
     return reserved;
   }
 
@@ -85,10 +85,9 @@ class LeasingQuota implements Quota {
     if (this.#leases.isDraining) return "doubtful";
     const team = this.#teamOf(actor);
     const nowMs = this.#clock.monotonic();
-    if (team.ready(nowMs) !== null) return "ready";
+    if (team.hasReadyUnit(nowMs)) return "ready";
     // No work starts for a team that will be refused again.
-    const wasRefused = nowMs < team.refusedUntilMs + LIMITS.quota.refusedLatelyMs;
-    if (wasRefused || nowMs < team.notAheadUntilMs) return "doubtful";
+    if (team.isDoubtful(nowMs)) return "doubtful";
     team.ask();
     return "fetching";
   }
@@ -110,7 +109,7 @@ class LeasingQuota implements Quota {
   start(): void {
     this.#timer = this.#clock.after(LIMITS.quota.flushEveryMs, () => {
       this.start();
-      this.#leases.settle().catch((error: unknown) => this.#leases.report(error));
+      this.#leases.settle().catch((error: unknown) => this.#leases.logFailure(error));
     });
   }
 
@@ -133,7 +132,7 @@ class LeasingQuota implements Quota {
     // A lease of a higher limit may exceed what the lower one leaves.
     if (limit < team.limit) team.retire(this.#clock.monotonic(), true);
     team.limit = limit;
-    team.refusedUntilMs = Number.NEGATIVE_INFINITY;
+    team.forgetRefusal();
   }
 
   /**

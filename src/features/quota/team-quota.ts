@@ -36,11 +36,12 @@ export class TeamQuota extends LeasedCounter<UnitReservation> {
   leases: Lease[] = [];
   /** Questions to the ledger under way, also those for whose answers no request waits any more: each may bring units. */
   unanswered = 0;
-  /** Until then, monotonic, the ledger's refusal or failure is believed without asking again. */
+  /** Until then, monotonic, a request without a leased unit gets 429 and asks nothing: the ledger refused. */
   refusedUntilMs = Number.NEGATIVE_INFINITY;
-  failedUntilMs = Number.NEGATIVE_INFINITY;
+  /** Until then it gets 503: the ledger failed a request that waited. */
+  #unavailableUntilMs = Number.NEGATIVE_INFINITY;
   /** Until then nothing is asked ahead of need: that failed. A request that needs a unit asks all the same. */
-  notAheadUntilMs = Number.NEGATIVE_INFINITY;
+  #notAheadUntilMs = Number.NEGATIVE_INFINITY;
   /** When the question was sent whose answer was believed last. */
   #answerSentAtMs = Number.NEGATIVE_INFINITY;
   readonly #gaveBack = (lease: Lease): void => {
@@ -76,10 +77,9 @@ export class TeamQuota extends LeasedCounter<UnitReservation> {
     return null;
   }
 
-  /** A lease with a unit that could be taken now. */
-  ready(nowMs: number): Lease | null {
-    for (const lease of this.leases) if (lease.canTake(nowMs)) return lease;
-    return null;
+  /** A unit could be taken now. */
+  hasReadyUnit(nowMs: number): boolean {
+    return this.leases.some((lease) => lease.canTake(nowMs));
   }
 
   leaseToFlush(): Lease | undefined {
@@ -89,7 +89,7 @@ export class TeamQuota extends LeasedCounter<UnitReservation> {
 
   /** True while unused units of retired leases are being given back: the ledger does not know yet that they are left. */
   get isReturning(): boolean {
-    return this.leases.some((lease) => lease.retired && !lease.lost && lease.left > 0);
+    return this.leases.some((lease) => lease.retired && !lease.settled && lease.left > 0);
   }
 
   isHeldUp(nowMs: number): boolean {
@@ -98,7 +98,7 @@ export class TeamQuota extends LeasedCounter<UnitReservation> {
 
   /** Half of the last units are used. Not near the limit, where leases are tiny. */
   wantsMore(nowMs: number): boolean {
-    if (nowMs < this.refusedUntilMs || nowMs < this.notAheadUntilMs) return false;
+    if (nowMs < this.refusedUntilMs || nowMs < this.#notAheadUntilMs) return false;
     let left = 0;
     let granted = 0;
     for (const lease of this.leases) {
@@ -111,7 +111,23 @@ export class TeamQuota extends LeasedCounter<UnitReservation> {
 
   refusal(nowMs: number): AppError | null {
     if (nowMs < this.refusedUntilMs) return this.#quotaExceeded(nowMs);
-    return nowMs < this.failedUntilMs ? quotaUnavailable() : null;
+    return nowMs < this.#unavailableUntilMs ? quotaUnavailable() : null;
+  }
+
+  /** There may be units after all, and the ledger is asked again. */
+  forgetRefusal(): void {
+    this.refusedUntilMs = Number.NEGATIVE_INFINITY;
+  }
+
+  /** @param hasWaiters a request waited for the answer: one that failed ahead of need, its connection lost perhaps, is no outage */
+  onFailure(hasWaiters: boolean, nowMs: number): void {
+    this.#notAheadUntilMs = nowMs + LIMITS.quota.failureMs;
+    if (hasWaiters) this.#unavailableUntilMs = this.#notAheadUntilMs;
+  }
+
+  /** The ledger refused or failed a short time ago: whether there is a unit is open. */
+  isDoubtful(nowMs: number): boolean {
+    return nowMs < this.refusedUntilMs + LIMITS.quota.refusedLatelyMs || nowMs < this.#notAheadUntilMs;
   }
 
   #quotaExceeded(nowMs: number): AppError {
@@ -128,7 +144,7 @@ export class TeamQuota extends LeasedCounter<UnitReservation> {
    * Enough units for all waiting requests. Units ahead of need are a share of what is left, lest they lie idle here while
    * another process has none. Units that are waited for are not: near the limit it would take a statement for each.
    */
-  nextAsk(nowMs: number): LeaseRequest {
+  nextRequest(nowMs: number): LeaseRequest {
     const want = this.nextSize(nowMs, LIMITS.quota.leaseMax);
     return {
       limit: this.limit,
@@ -138,7 +154,7 @@ export class TeamQuota extends LeasedCounter<UnitReservation> {
   }
 
   /** @param asked when, what was held then, and by which limit: a refusal says nothing about a higher one. */
-  granted(lease: Lease | null, grant: LeaseGrant, asked: LeaseRequestContext, nowMs: number): void {
+  onAnswer(lease: Lease | null, grant: LeaseGrant, asked: LeaseRequestContext, nowMs: number): void {
     const { sentAtMs, held, limit } = asked;
     // Of two concurrent requests, the later one has the newer state.
     const isNews = sentAtMs >= this.#answerSentAtMs;

@@ -5,9 +5,9 @@ import type { Logger } from "../../platform/log.ts";
 import { upTo } from "../../platform/lru.ts";
 import type { Clock } from "../../platform/time/clock.ts";
 import { isRedisOutage } from "../../stores/redis.ts";
-import type { SharedBucket } from "./bucket.ts";
 import { LocalBucket } from "./local-bucket.ts";
-import type { BucketGrant, BucketRequest, RateBuckets } from "./rate-bucket.ts";
+import type { BucketGrant, BucketRequest, RateBuckets } from "./redis-buckets.ts";
+import type { SharedBucket } from "./shared-bucket.ts";
 
 export interface BucketQueriesDeps {
   buckets: RateBuckets;
@@ -101,7 +101,7 @@ export class BucketQueries {
       this.#alone.set(bucket, local);
     }
     const grant = local.take(request, nowMs);
-    bucket.keptUntilMs = local.fullAtMs(request);
+    bucket.localFullAtMs = local.fullAtMs(request);
     return grant;
   }
 
@@ -119,7 +119,7 @@ export class BucketQueries {
     for (const bucket of this.#alone.keys()) {
       // Redis may have tokens where this process had none.
       bucket.refusedUntilMs = Number.NEGATIVE_INFINITY;
-      bucket.keptUntilMs = Number.NEGATIVE_INFINITY;
+      bucket.localFullAtMs = Number.NEGATIVE_INFINITY;
     }
     this.#alone.clear();
     this.#deps.log.info("rates are shared again: Redis answers");

@@ -1,4 +1,4 @@
-import type { BucketGrant, BucketRequest } from "./rate-bucket.ts";
+import type { BucketGrant, BucketRequest } from "./redis-buckets.ts";
 
 /** A token bucket of this process alone, for when Redis is away. */
 export class LocalBucket {

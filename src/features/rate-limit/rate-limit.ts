@@ -4,10 +4,10 @@ import type { LeaseStore, UnitWaiter } from "../../platform/leasing/leased-count
 import type { Logger } from "../../platform/log.ts";
 import type { Clock, Timer } from "../../platform/time/clock.ts";
 import type { Actor } from "../identity/actor.ts";
-import type { SharedBucket, Token } from "./bucket.ts";
 import { BucketQueries } from "./bucket-queries.ts";
 import { type RateClass, rateOf } from "./classes.ts";
-import type { RateBuckets } from "./rate-bucket.ts";
+import type { RateBuckets } from "./redis-buckets.ts";
+import type { SharedBucket, Token } from "./shared-bucket.ts";
 import { createTeamBuckets, type TeamBuckets } from "./team-buckets.ts";
 
 /**

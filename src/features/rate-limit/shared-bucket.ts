@@ -3,7 +3,7 @@ import { AppError } from "../../platform/errors.ts";
 import { LeasedCounter, type LeaseStore } from "../../platform/leasing/leased-counter.ts";
 import type { Clock } from "../../platform/time/clock.ts";
 import { type Rate, type RateClass, type RateSettings, REQUEST_NAMES } from "./classes.ts";
-import type { BucketGrant, BucketRequest } from "./rate-bucket.ts";
+import type { BucketGrant, BucketRequest } from "./redis-buckets.ts";
 
 /** A token needs no handle: undefined is one that was taken. */
 export type Token = undefined;
@@ -24,33 +24,37 @@ const RETURN_BEFORE_END_MS = LIMITS.rate.leaseTtlMs / 2;
 const RENEW_AFTER_MS = 0.3 * LIMITS.rate.leaseTtlMs;
 
 /** Reported later than this, the use of tokens that Redis has forgotten might count as another process's. */
-const TELL_WITHIN_MS = LIMITS.rate.leaseTtlMs / 2;
+const REPORT_WITHIN_MS = LIMITS.rate.leaseTtlMs / 2;
 
 /** One team's bucket in this process: leased tokens, refusals, and what Redis said last. */
 export class SharedBucket extends LeasedCounter<Token> {
   /** Leased tokens that were used and not reported to Redis yet. */
   #used = 0;
-  /** Whole. */
-  #takenAtMs = 0;
-  #leftSeen: number;
-  /** Whole, hence later by less than a millisecond: no refill is counted that was not. */
-  #seenAtMs = 0;
+  /** Whole milliseconds. */
+  #lastTakenAtMs = 0;
+  #tokensInRedis: number;
+  /** Whole milliseconds, hence late by less than one: no refill is counted that was not. */
+  #answeredAtMs = 0;
   ratePerS: number;
   burst: number;
   readonly key: string;
   readonly rateClass: RateClass;
-  /** Those that rate and burst were read from last. */
+  /** Those that rate and burst come from; compared by identity. */
   limits: RateSettings | null = null;
   /** When rate and burst were read, monotonic. */
   limitsAsOfMs = Number.NEGATIVE_INFINITY;
+  /** Monotonic. Until then Redis has no token: a request without a leased one is refused without asking. */
   refusedUntilMs = Number.NEGATIVE_INFINITY;
-  /** Until then, monotonic, only this process knows that tokens are missing: a new bucket would be full. */
-  keptUntilMs = Number.NEGATIVE_INFINITY;
+  /**
+   * Monotonic. While Redis is away only this process knows that tokens are missing; from then on its own bucket is full, and this
+   * object may be forgotten.
+   */
+  localFullAtMs = Number.NEGATIVE_INFINITY;
   readonly #clock: Pick<Clock, "monotonic">;
   #refusal: AppError | null = null;
   /** In the order of their ends. Few: `leased` goes through them several times a request. */
   #leases: TokenLease[] = [];
-  #lastAdvance = 0;
+  #newestLeaseTokens = 0;
   /** When the newest lease is to be renewed; Infinity: there is none. */
   #renewAtMs = Number.POSITIVE_INFINITY;
   /** The last grant did not suffice for the waiting requests. */
@@ -63,7 +67,7 @@ export class SharedBucket extends LeasedCounter<Token> {
     this.rateClass = rateClass;
     this.ratePerS = rate.ratePerS;
     this.burst = rate.burst;
-    this.#leftSeen = rate.burst;
+    this.#tokensInRedis = rate.burst;
   }
 
   takeLeased(nowMs: number): Token | null {
@@ -75,19 +79,19 @@ export class SharedBucket extends LeasedCounter<Token> {
     if (lease === undefined) return null;
     lease.left -= 1;
     this.#used += 1;
-    this.#takenAtMs = Math.floor(nowMs);
+    this.#lastTakenAtMs = Math.floor(nowMs);
     return undefined;
   }
 
   get isIdle(): boolean {
     const isUnused = this.#leases.length === 0 && this.#used === 0 && !this.isAwaited;
-    return isUnused && this.#clock.monotonic() >= this.keptUntilMs;
+    return isUnused && this.#clock.monotonic() >= this.localFullAtMs;
   }
 
   /** Half of the last lease is used, or it is old. */
   wantsMore(nowMs: number): boolean {
-    if (this.#lastAdvance <= 1 || nowMs < this.refusedUntilMs) return false;
-    return nowMs >= this.#renewAtMs || this.leased(nowMs) * 2 < this.#lastAdvance;
+    if (this.#newestLeaseTokens <= 1 || nowMs < this.refusedUntilMs) return false;
+    return nowMs >= this.#renewAtMs || this.leased(nowMs) * 2 < this.#newestLeaseTokens;
   }
 
   /** Tokens that may be taken without asking. */
@@ -110,7 +114,7 @@ export class SharedBucket extends LeasedCounter<Token> {
 
   /** The last lease was enough for its time: as large a one will be again, half of it where hardly any was used. */
   #isOldButUnspent(nowMs: number): boolean {
-    return nowMs >= this.#renewAtMs && this.leased(nowMs) * 2 >= this.#lastAdvance;
+    return nowMs >= this.#renewAtMs && this.leased(nowMs) * 2 >= this.#newestLeaseTokens;
   }
 
   /**
@@ -128,7 +132,7 @@ export class SharedBucket extends LeasedCounter<Token> {
     }
     this.#leases = this.#leases.filter((lease) => lease.left > 0 && nowMs < lease.endsAtMs);
     if (back > 0) return this.#request(0, 0, back);
-    if (nowMs - this.#takenAtMs >= TELL_WITHIN_MS) this.#used = 0;
+    if (nowMs - this.#lastTakenAtMs >= REPORT_WITHIN_MS) this.#used = 0;
     return null;
   }
 
@@ -139,11 +143,11 @@ export class SharedBucket extends LeasedCounter<Token> {
   }
 
   onAnswer(request: BucketRequest, grant: BucketGrant, sentAtMs: number, nowMs: number): void {
-    this.#leftSeen = grant.left;
-    this.#seenAtMs = Math.ceil(nowMs);
+    this.#tokensInRedis = grant.left;
+    this.#answeredAtMs = Math.ceil(nowMs);
     if (request.want === 0) return;
     const advance = Math.max(0, grant.granted - request.waiting);
-    this.#lastAdvance = advance;
+    this.#newestLeaseTokens = advance;
     if (advance > 0) this.#leases.push({ left: advance, endsAtMs: sentAtMs + LIMITS.rate.leaseTtlMs });
     this.#renewAtMs = advance > 0 ? sentAtMs + RENEW_AFTER_MS : Number.POSITIVE_INFINITY;
     // While Redis is away none is granted ahead of need, and nothing follows from that.
@@ -164,7 +168,7 @@ export class SharedBucket extends LeasedCounter<Token> {
    * more would wait in vain. What another process brings back is not counted on.
    */
   #isExhausted(nowMs: number): boolean {
-    const isNews = nowMs - this.#seenAtMs < LIMITS.rate.newsMs;
+    const isNews = nowMs - this.#answeredAtMs < LIMITS.rate.newsMs;
     return this.#wasShort && isNews && this.waiting > 0 && this.remaining(nowMs) === 0;
   }
 
@@ -188,7 +192,7 @@ export class SharedBucket extends LeasedCounter<Token> {
 
   /** Tokens in the bucket that are not leased here, as far as this process can tell. Not necessarily whole. */
   unleased(nowMs: number): number {
-    const refilled = (Math.max(0, nowMs - this.#seenAtMs) * this.ratePerS) / 1000;
-    return Math.min(this.#leftSeen + refilled, this.burst - this.leased(nowMs));
+    const refilled = (Math.max(0, nowMs - this.#answeredAtMs) * this.ratePerS) / 1000;
+    return Math.min(this.#tokensInRedis + refilled, this.burst - this.leased(nowMs));
   }
 }

@@ -2,8 +2,8 @@ import { LIMITS } from "../../config/limits/limits.ts";
 import { CounterSet } from "../../platform/leasing/counter-set.ts";
 import type { LeaseStore } from "../../platform/leasing/leased-counter.ts";
 import type { Actor } from "../identity/actor.ts";
-import { SharedBucket, type Token } from "./bucket.ts";
 import { type RateClass, rateOf } from "./classes.ts";
+import { SharedBucket, type Token } from "./shared-bucket.ts";
 
 /** The buckets that this process knows, LIMITS.rate.buckets at most. */
 export interface TeamBuckets {

@@ -261,7 +261,7 @@ for (const [when, corsOrigins, usual, unusual] of WORLDS)
       assert.deepEqual(await answerTo(PLAIN), [mayCall ? "Origin" : undefined, undefined]);
     });
 
-    it("say and count what is drawn anew each time, whatever changes in between", async () => {
+    it("say and count what is rendered anew each time, whatever changes in between", async () => {
       await compareAll("at first");
       await compareAll("again");
       for (const [state, change] of Object.entries(CHANGES)) {

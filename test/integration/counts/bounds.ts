@@ -201,7 +201,7 @@ export const BOUNDS = {
   },
   "bulk.evidence.shard.bytes": {
     ...{ unit: "row", today: 31, each: 44, least: 10 },
-    why: "rows with evidence are not drawn: each in full, zipped",
+    why: "rows with evidence fill no template: each in full, zipped",
   },
   "bulk.large.objects": {
     unit: "chunk",

@@ -3,12 +3,12 @@ import { gunzip, gzip } from "node:zlib";
 import { LIMITS } from "../../../config/limits/limits.ts";
 import type { Verdict } from "../../../verification/verdict/table.ts";
 import type { VerificationResult } from "../../verify/answer/verification-result.ts";
-import { drawnResultOf } from "../../verify/batch/draw-rows.ts";
+import { templatedResultOf } from "../../verify/batch/fill-rows.ts";
 import type { CellStyle } from "../analysis/layout.ts";
 import type { RowBuffer } from "../analysis/row-buffer.ts";
-import { DrawnRows } from "./drawn-rows.ts";
-import { encodeDrawn, isDrawnPart, readDrawn, UnknownShardForm } from "./drawn-shard.ts";
 import { RowResult, renderCells } from "./result-cells.ts";
+import { encodeTemplated, isTemplatedPart, readTemplated, UnknownShardForm } from "./templated-part.ts";
+import { TemplatedRows } from "./templated-rows.ts";
 
 /**
  * A shard: the results of a chunk's rows that have a result of their own; rows that copy another are in no shard. A *patch*
@@ -18,8 +18,8 @@ import { RowResult, renderCells } from "./result-cells.ts";
  * (u32 each), all big-endian. Then the cells of RESULT_COLUMNS in the form of the results, each with its delimiter before
  * it, and the result as JSON. So joining shards needs no parsing or rendering.
  *
- * Rows whose results were drawn from templates (verify/batch/draw-rows.ts) come before the frames, in a part of their own
- * (drawn-shard.ts). That takes a tenth of the bytes, so that a small shard is stored without gzip.
+ * Templated rows, whose results are filled templates (verify/batch/fill-rows.ts) come before the frames, in a part of their own
+ * (templated-part.ts). That takes a tenth of the bytes, so that a small shard is stored without gzip.
  */
 export const VERDICTS: readonly Verdict[] = ["valid", "invalid", "risky", "unknown"];
 
@@ -36,7 +36,7 @@ const HEAD_BYTES = 2 + 1 + 4 + 4;
 /** Forms that are still to come begin with a byte from here on, which neither frames nor gzip files nor texts do. */
 const FORM_MARK_MIN = 0xf0;
 
-/** A row's own result that was not drawn, and the row's index in its chunk, from 0. */
+/** A row's own result that fills no template, and the row's index in its chunk, from 0. */
 export interface OwnResult {
   offset: number;
   result: VerificationResult;
@@ -112,18 +112,18 @@ function frameOf(offset: number, result: VerificationResult, style: CellStyle): 
 
 /**
  * @param rows in any order, each offset once, LIMITS.bulk.rowsPerLargeChunk at most
- * @param drawn further rows
+ * @param templated further rows
  * @throws ResultsTooLarge, which names all results that are too large; they are rare, since verification limits the parts
  *   of a result
  */
 export async function encodeShard(
   rows: readonly OwnResult[],
   style: CellStyle,
-  drawn = new DrawnRows(),
+  templated = new TemplatedRows(),
 ): Promise<Buffer> {
-  const isDrawn = drawn.size > 0 && USUAL_DELIMITERS.has(style.delimiter);
-  const framed = isDrawn ? rows : [...rows, ...resultsOf(drawn)];
-  const parts = isDrawn ? [encodeDrawn(drawn, style, VERDICTS)] : [];
+  const hasTemplated = templated.size > 0 && USUAL_DELIMITERS.has(style.delimiter);
+  const framed = hasTemplated ? rows : [...rows, ...resultsOf(templated)];
+  const parts = hasTemplated ? [encodeTemplated(templated, style, VERDICTS)] : [];
   const tooLarge = new Set<number>();
   for (const { offset, result } of framed) {
     const frame = frameOf(offset, result, style);
@@ -131,15 +131,15 @@ export async function encodeShard(
     else parts.push(frame);
   }
   if (tooLarge.size > 0) throw new ResultsTooLarge(tooLarge);
-  const content = isDrawn && parts[1] === undefined ? (parts[0] as Buffer) : Buffer.concat(parts);
-  if (isDrawn && content.length <= LIMITS.results.plainShardBytes) return content;
+  const content = hasTemplated && parts[1] === undefined ? (parts[0] as Buffer) : Buffer.concat(parts);
+  if (hasTemplated && content.length <= LIMITS.results.plainShardBytes) return content;
   // The fastest level: shards are read once or twice, and soon.
   return compress(content, { level: 1 });
 }
 
-function resultsOf(drawn: DrawnRows): OwnResult[] {
+function resultsOf(templated: TemplatedRows): OwnResult[] {
   const own: OwnResult[] = [];
-  drawn.each((offset, row) => own.push({ offset, result: drawnResultOf(row) }));
+  templated.each((offset, row) => own.push({ offset, result: templatedResultOf(row) }));
   return own;
 }
 
@@ -154,16 +154,18 @@ function resultAt(frames: Buffer, at: number): StoredResult {
 /** @throws UnknownShardForm */
 function requireKnownForm(content: Buffer): void {
   const [mark = 0] = content;
-  if (mark >= FORM_MARK_MIN && !isDrawnPart(content))
+  if (mark >= FORM_MARK_MIN && !isTemplatedPart(content))
     throw new UnknownShardForm(`a shard that begins with ${mark} cannot be read`);
 }
 
 /** @throws UnknownShardForm; Error when the content is not what `encodeShard` wrote */
 function readContent(content: Buffer): Shard {
   requireKnownForm(content);
-  if (!isDrawnPart(content)) return readFrames(content, 0);
-  const drawn = readDrawn(content, VERDICTS);
-  return drawn.end === content.length ? drawn : joinShards([drawn, readFrames(content, drawn.end)]);
+  if (!isTemplatedPart(content)) return readFrames(content, 0);
+  const templated = readTemplated(content, VERDICTS);
+  return templated.end === content.length
+    ? templated
+    : joinShards([templated, readFrames(content, templated.end)]);
 }
 
 /** @param from where the first of the frames is @throws Error when they are not what `encodeShard` wrote */
@@ -227,7 +229,7 @@ function pieceBytes(content: Uint8Array): number {
 export async function decodeShard(content: Uint8Array): Promise<Shard> {
   const bytes = Buffer.from(content.buffer, content.byteOffset, content.length);
   requireKnownForm(bytes);
-  if (isDrawnPart(bytes)) return readContent(bytes);
+  if (isTemplatedPart(bytes)) return readContent(bytes);
   return readContent(
     await decompress(content, {
       maxOutputLength: LIMITS.results.shardBytes,

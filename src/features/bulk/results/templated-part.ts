@@ -3,11 +3,11 @@ import type { Verdict } from "../../../verification/verdict/table.ts";
 import { JSON_START, type RowTemplate } from "../../verify/batch/row-templates.ts";
 import type { CellStyle } from "../analysis/layout.ts";
 import type { RowBuffer } from "../analysis/row-buffer.ts";
-import { DRAWN_HEAD_BYTES, type DrawnRows } from "./drawn-rows.ts";
 import { RowResult, renderCells } from "./result-cells.ts";
+import { TEMPLATED_HEAD_BYTES, type TemplatedRows } from "./templated-rows.ts";
 
 /*
- * The part of a shard that has rows which were drawn from templates. Numbers are big-endian.
+ * The part of a shard that has templated rows: results that are a filled template. Numbers are big-endian.
  *
  * MARK, VERSION; the number of texts (u32), each with its bytes before it (u32); the number of templates (u32), each its
  * verdict (u8) and five texts (u32 each); the number of rows (u32), each its offset (u16), template (u32), times, a text
@@ -22,7 +22,7 @@ const MARK = 0xff;
 const VERSION = 2;
 const WITHOUT_NORMALIZED = 1;
 /** Bytes of a row of version 1, before its address. */
-const OLD_HEAD_BYTES = DRAWN_HEAD_BYTES - 2;
+const OLD_HEAD_BYTES = TEMPLATED_HEAD_BYTES - 2;
 const HEAD_BYTES = 2;
 const TEMPLATE_BYTES = 1 + 5 * 4;
 
@@ -44,7 +44,7 @@ const NO_TEXT = Buffer.alloc(0);
 const MEMBERS_START = Buffer.from(JSON_START.slice(1));
 
 /** A result of such a row. Its parts are put together when they are read. */
-export class DrawnResult extends RowResult {
+export class TemplatedResult extends RowResult {
   readonly #template: TemplateTexts;
   readonly #shard: Buffer;
   /** Place of the address in the shard. */
@@ -155,7 +155,7 @@ function createTexts() {
 }
 
 /** @param rows each offset once @param verdicts in the order of their numbers */
-export function encodeDrawn(rows: DrawnRows, style: CellStyle, verdicts: readonly Verdict[]): Buffer {
+export function encodeTemplated(rows: TemplatedRows, style: CellStyle, verdicts: readonly Verdict[]): Buffer {
   const { templates, times, bytes: rowBytes } = rows;
   const texts = createTexts();
   // They come first, each once: the rows have their numbers.
@@ -185,7 +185,7 @@ export function encodeDrawn(rows: DrawnRows, style: CellStyle, verdicts: readonl
   return bytes;
 }
 
-export function isDrawnPart(content: Buffer): boolean {
+export function isTemplatedPart(content: Buffer): boolean {
   return content[0] === MARK;
 }
 
@@ -194,7 +194,7 @@ export class UnknownShardForm extends Error {
   override name = "UnknownShardForm";
 }
 
-/** Reads what `encodeDrawn` wrote. @throws UnknownShardForm; Error when it did not */
+/** Reads what `encodeTemplated` wrote. @throws UnknownShardForm; Error when it did not */
 class Reader {
   readonly bytes: Buffer;
   readonly version: number;
@@ -244,18 +244,18 @@ class Reader {
   }
 }
 
-export interface DrawnPart {
+export interface TemplatedPart {
   readonly size: number;
-  get(offset: number): DrawnResult | undefined;
+  get(offset: number): TemplatedResult | undefined;
   /** Index behind it. */
   readonly end: number;
 }
 
-/** @throws UnknownShardForm; Error when it is not what `encodeDrawn` wrote */
-export function readDrawn(content: Buffer, verdicts: readonly Verdict[]): DrawnPart {
+/** @throws UnknownShardForm; Error when it is not what `encodeTemplated` wrote */
+export function readTemplated(content: Buffer, verdicts: readonly Verdict[]): TemplatedPart {
   const reader = new Reader(content);
   const isOld = reader.version === WITHOUT_NORMALIZED;
-  const headBytes = isOld ? OLD_HEAD_BYTES : DRAWN_HEAD_BYTES;
+  const headBytes = isOld ? OLD_HEAD_BYTES : TEMPLATED_HEAD_BYTES;
   const texts = reader.many(() => reader.text(reader.number(4)));
   const templates = reader.many((): TemplateTexts => {
     const verdict = reader.oneOf(verdicts, 1);
@@ -287,26 +287,26 @@ export function readDrawn(content: Buffer, verdicts: readonly Verdict[]): DrawnP
     end: at,
     get(offset) {
       const place = places[offset] ?? 0;
-      return place === 0 ? undefined : drawnAt(content, place - 1, headBytes, templates, texts);
+      return place === 0 ? undefined : templatedAt(content, place - 1, headBytes, templates, texts);
     },
   };
 }
 
 /** The row at `at`, all of which is there. */
-function drawnAt(
+function templatedAt(
   content: Buffer,
   at: number,
   headBytes: number,
   templates: readonly TemplateTexts[],
   texts: readonly Buffer[],
-): DrawnResult {
+): TemplatedResult {
   const template = templates[number32(content, at + 2)];
   const times = texts[number32(content, at + 6)];
   if (template === undefined || times === undefined) throw new Error("a shard names what it does not have");
   const from = at + headBytes;
   const to = from + number16(content, at + LENGTHS_AT);
   const end = headBytes === OLD_HEAD_BYTES ? to : to + number16(content, from - 2);
-  return new DrawnResult(template, content, from, to, end, number32(content, at + 10), times);
+  return new TemplatedResult(template, content, from, to, end, number32(content, at + 10), times);
 }
 
 /** Reads a big-endian number. Buffer's own methods check their arguments, which costs as much again. */

@@ -1,23 +1,23 @@
 import { codeAt } from "../../../platform/v8/code-at.ts";
-import type { DrawnRow } from "../../verify/batch/draw-rows.ts";
+import type { TemplatedRow } from "../../verify/batch/fill-rows.ts";
 import type { RowTemplate } from "../../verify/batch/row-templates.ts";
 import { RowBuffer } from "../analysis/row-buffer.ts";
 
 /**
- * Bytes of a drawn row in a shard, before its address: its offset (u16), template, times, latency (u32 each), bytes of the
+ * Bytes of a templated row in a shard, before its address: its offset (u16), template, times, latency (u32 each), bytes of the
  * address and of the normal form behind it (u16 each; 0: the address is its own normal form).
  */
-export const DRAWN_HEAD_BYTES = 2 + 4 + 4 + 4 + 2 + 2;
+export const TEMPLATED_HEAD_BYTES = 2 + 4 + 4 + 4 + 2 + 2;
 
 /** Approximate bytes of a row. */
 const ROW_BYTES = 48;
 
 /**
- * Rows of a chunk whose results were drawn from templates, as bytes, one row after the other, with their common data. The
- * layout is that of a shard (drawn-shard.ts). A chunk has thousands of them and a few templates. An object for each row, or
+ * Rows of a chunk whose results are filled templates, as bytes, one row after the other, with their common data. The
+ * layout is that of a shard (templated-part.ts). A chunk has thousands of them and a few templates. An object for each row, or
  * its strings in columns, cost 2 us a row. Collecting them cost more, since all of them live as long as their chunk takes.
  */
-export class DrawnRows {
+export class TemplatedRows {
   /** Each row's number of its template and of its times are places in these. */
   readonly templates: RowTemplate[] = [];
   readonly times: string[] = [];
@@ -38,13 +38,13 @@ export class DrawnRows {
   }
 
   /** @param offset each once */
-  add(offset: number, { template, email, normalized, latencyMs, times }: DrawnRow): void {
+  add(offset: number, { template, email, normalized, latencyMs, times }: TemplatedRow): void {
     const number = this.#templateNumber(template);
     this.rowsOf[number] = (this.rowsOf[number] ?? 0) + 1;
     this.size += 1;
     const { length } = email;
     const more = normalized.length;
-    const to = this.#rows.reserve(DRAWN_HEAD_BYTES + length + more);
+    const to = this.#rows.reserve(TEMPLATED_HEAD_BYTES + length + more);
     let at = writeHead(to, this.#rows.at, offset, number, this.#timesNumber(times), latencyMs, length, more);
     // For so few bytes a call takes longer than the loop.
     for (let i = 0; i < length; i++) to[at++] = codeAt(email, i);
@@ -57,29 +57,29 @@ export class DrawnRows {
     return this.#rows.bytes.subarray(0, this.#rows.at);
   }
 
-  /** Tells of each row, in the order in which they were added. */
-  eachTemplate(told: (offset: number, template: RowTemplate) => void): void {
+  /** The same, with the row's template alone. */
+  eachTemplate(onRow: (offset: number, template: RowTemplate) => void): void {
     const { bytes, at: end } = this.#rows;
     for (
       let at = 0;
       at < end;
-      at += DRAWN_HEAD_BYTES + bytes.readUInt16BE(at + 14) + bytes.readUInt16BE(at + 16)
+      at += TEMPLATED_HEAD_BYTES + bytes.readUInt16BE(at + 14) + bytes.readUInt16BE(at + 16)
     )
-      told(bytes.readUInt16BE(at), this.templates[bytes.readUInt32BE(at + 2)] as RowTemplate);
+      onRow(bytes.readUInt16BE(at), this.templates[bytes.readUInt32BE(at + 2)] as RowTemplate);
   }
 
-  /** The same of all that is drawn. */
-  each(told: (offset: number, row: DrawnRow) => void): void {
+  /** Calls it for each row, in the order in which they were added. */
+  each(onRow: (offset: number, row: TemplatedRow) => void): void {
     const { bytes } = this.#rows;
     let at = 0;
     this.eachTemplate((offset, template) => {
-      const from = at + DRAWN_HEAD_BYTES;
+      const from = at + TEMPLATED_HEAD_BYTES;
       const to = from + bytes.readUInt16BE(at + 14);
       const end = to + bytes.readUInt16BE(at + 16);
       const times = this.times[bytes.readUInt32BE(at + 6)] ?? "";
       const email = bytes.toString("latin1", from, to);
       const normalized = bytes.toString("latin1", to, end);
-      told(offset, { template, email, normalized, latencyMs: bytes.readUInt32BE(at + 10), times });
+      onRow(offset, { template, email, normalized, latencyMs: bytes.readUInt32BE(at + 10), times });
       at = end;
     });
   }

@@ -2,10 +2,10 @@ import { LIMITS } from "../../../config/limits/limits.ts";
 import type { ObjectStreams } from "../../../stores/objects/object-streams.ts";
 import { createReusableRowBuffer } from "../analysis/row-buffer.ts";
 import { Interruption, interruptOnOutage } from "../run/control.ts";
-import { UnknownShardForm } from "./drawn-shard.ts";
 import type { JobMaterial } from "./job-results.ts";
 import { type JoinDeps, readJoined } from "./join.ts";
 import { CONTENT_TYPES, FORMATS, formatOf } from "./result-rows.ts";
+import { UnknownShardForm } from "./templated-part.ts";
 
 export interface WriteResultsDeps extends Omit<JoinDeps, "streams" | "sizes"> {
   streams: Pick<ObjectStreams, "readRange" | "openWrite">;

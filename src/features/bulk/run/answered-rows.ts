@@ -1,24 +1,24 @@
 import type { VerificationResult } from "../../verify/answer/verification-result.ts";
 import type { ProviderCounts } from "../jobs/job-providers.ts";
 import type { JobCounts } from "../jobs/job-sql.ts";
-import { DrawnRows } from "../results/drawn-rows.ts";
+import { TemplatedRows } from "../results/templated-rows.ts";
 import type { SortedRows } from "./deferrals.ts";
 
 /** Rows of a task that are answered for good. */
 export interface AnsweredRows {
-  /** Those that were drawn. */
-  drawn: DrawnRows;
+  /** Those whose results are filled templates. */
+  templated: TemplatedRows;
   /** All others. */
   others: SortedRows["answered"];
 }
 
 /** Returns the rows without those of these offsets. */
-export function withoutRows({ drawn, others }: AnsweredRows, offsets: ReadonlySet<number>): AnsweredRows {
-  const kept = new DrawnRows();
-  drawn.each((offset, row) => {
+export function withoutRows({ templated, others }: AnsweredRows, offsets: ReadonlySet<number>): AnsweredRows {
+  const kept = new TemplatedRows();
+  templated.each((offset, row) => {
     if (!offsets.has(offset)) kept.add(offset, row);
   });
-  return { drawn: kept, others: others.filter(({ offset }) => !offsets.has(offset)) };
+  return { templated: kept, others: others.filter(({ offset }) => !offsets.has(offset)) };
 }
 
 /**
@@ -27,7 +27,7 @@ export function withoutRows({ drawn, others }: AnsweredRows, offsets: ReadonlySe
  */
 export function countRows(
   copies: ReadonlyMap<number, number>,
-  { drawn, others }: AnsweredRows,
+  { templated, others }: AnsweredRows,
 ): { counts: JobCounts; providers: ProviderCounts[] } {
   const counts: JobCounts = { valid: 0, invalid: 0, risky: 0, unknown: 0, charged: 0 };
   const providers = new Map<string, ProviderCounts>();
@@ -39,12 +39,12 @@ export function countRows(
     own[verdict] += rows;
     providers.set(provider, own);
   };
-  for (const [number, { result, charged }] of drawn.templates.entries()) {
-    const own = drawn.rowsOf[number] ?? 0;
+  for (const [number, { result, charged }] of templated.templates.entries()) {
+    const own = templated.rowsOf[number] ?? 0;
     add(result, own);
     if (charged) counts.charged += own;
   }
-  if (copies.size > 0) drawn.eachTemplate((offset, { result }) => add(result, copies.get(offset) ?? 0));
+  if (copies.size > 0) templated.eachTemplate((offset, { result }) => add(result, copies.get(offset) ?? 0));
   for (const { offset, verified } of others) {
     add(verified.result, 1 + (copies.get(offset) ?? 0));
     if (verified.charged) counts.charged += 1;
@@ -54,9 +54,10 @@ export function countRows(
 
 /** Reports each result with the number of rows that have it. */
 export function forEachResult(
-  { drawn, others }: AnsweredRows,
+  { templated, others }: AnsweredRows,
   onResult: (result: VerificationResult, count: number) => void,
 ): void {
-  for (const [number, { result }] of drawn.templates.entries()) onResult(result, drawn.rowsOf[number] ?? 0);
+  for (const [number, { result }] of templated.templates.entries())
+    onResult(result, templated.rowsOf[number] ?? 0);
   for (const { verified } of others) onResult(verified.result, 1);
 }

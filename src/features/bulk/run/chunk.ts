@@ -5,9 +5,9 @@ import type { TeamOverlay } from "../../identity/actor.ts";
 import type { VerificationResult } from "../../verify/answer/verification-result.ts";
 import { dialectOfResults } from "../csv/dialect.ts";
 import { startJob } from "../jobs/job-sql.ts";
-import { DrawnRows } from "../results/drawn-rows.ts";
 import { type JobObjects, newShardKey } from "../results/job-objects.ts";
 import { encodeShard, ResultsTooLarge } from "../results/shard.ts";
+import { TemplatedRows } from "../results/templated-rows.ts";
 import {
   type ChunkTask,
   finishRows,
@@ -61,9 +61,9 @@ interface Attempt {
   report: TaskReport;
 }
 
-/** Results of a task's rows; drawn ones are not among `answered`. */
+/** Results of a task's rows; templated ones are not among `answered`. */
 interface Examined extends SortedRows {
-  drawn: DrawnRows;
+  templated: TemplatedRows;
 }
 
 /** Verifies the rows: some are answered for good, others wait. */
@@ -76,11 +76,11 @@ async function verify(
 ): Promise<Examined> {
   const startedMs = deps.clock.monotonic();
   const policy = task.kind === "chunk" ? { kind: task.kind } : { kind: task.kind, site: task.site };
-  const drawn = new DrawnRows(task.kind === "chunk" ? task.rows : 0);
-  const others = deps.rows.read(rows.distinct, asked, policy, drawn);
-  report.add({ at_hand: drawn.size });
+  const templated = new TemplatedRows(task.kind === "chunk" ? task.rows : 0);
+  const others = deps.rows.answerReady(rows.distinct, asked, policy, templated);
+  report.add({ at_hand: templated.size });
   const probes = report.span === null ? null : new ProbeSummary();
-  const answers = await deps.rows.verify(others, asked, policy, control, drawn, probes);
+  const answers = await deps.rows.verify(others, asked, policy, control, templated, probes);
   probes?.addTo(report);
   const waited =
     task.kind === "chunk"
@@ -93,14 +93,14 @@ async function verify(
     egress: deps.egress,
     parkedMs: deps.parking.waitMs,
     random: deps.random,
-    progressed: drawn.size > 0,
+    progressed: templated.size > 0,
   });
-  return { ...sorted, drawn };
+  return { ...sorted, templated };
 }
 
 function giveUp(deps: ChunkDeps, rows: readonly DistinctRow[], asked: RowsVerifyOptions): Examined {
   const answered = rows.map(({ offset, email }) => ({ offset, verified: deps.rows.giveUp(email, asked) }));
-  return { answered, deferrals: [], parkedAt: [], drawn: new DrawnRows() };
+  return { answered, deferrals: [], parkedAt: [], templated: new TemplatedRows() };
 }
 
 /** Answers, and the shard that has them. */
@@ -121,11 +121,11 @@ async function encodeResults(
   asked: RowsVerifyOptions,
 ): Promise<WrittenShard> {
   const style = { ...dialectOfResults(task.layout), escapeFormulas: task.escapeFormulas };
-  const shardOf = ({ drawn, others }: AnsweredRows) =>
+  const shardOf = ({ templated, others }: AnsweredRows) =>
     encodeShard(
       others.map(({ offset, verified }) => ({ offset, result: verified.result })),
       style,
-      drawn,
+      templated,
     );
   try {
     return { answered, shard: await shardOf(answered) };
@@ -136,7 +136,7 @@ async function encodeResults(
     const large = rows.distinct.filter(({ offset }) => error.offsets.has(offset));
     const rest = withoutRows(answered, error.offsets);
     const others = [...rest.others, ...giveUp(deps, large, asked).answered];
-    const all = { drawn: rest.drawn, others };
+    const all = { templated: rest.templated, others };
     return { answered: all, shard: await shardOf(all) };
   }
 }
@@ -148,7 +148,7 @@ async function writeShard(
   { answered, shard }: WrittenShard,
   control: Control,
 ): Promise<string | null> {
-  if (answered.drawn.size + answered.others.length === 0) return null;
+  if (answered.templated.size + answered.others.length === 0) return null;
   const key = newShardKey(task.teamId, task.jobId, task.number);
   await interruptOnOutage(() => deps.objects.put(key, shard, "application/gzip", control.signal));
   return key;
@@ -185,12 +185,12 @@ export async function runRows(
   const overlay = await interruptOnOutage(() => deps.overlayOf(teamId, jobId));
   const rows = await readRows(deps, task, attempt);
   const asked = { asker: { teamId, probing, overlay }, livemode, withEvidence };
-  const { drawn, ...examined } = givenUp
+  const { templated, ...examined } = givenUp
     ? giveUp(deps, rows.distinct, asked)
     : await report.phase("examine", () => verify(deps, task, rows, asked, attempt));
   report.add({ rows: rows.distinct.length });
   const write = async () => {
-    const written = await encodeResults(deps, task, rows, { drawn, others: examined.answered }, asked);
+    const written = await encodeResults(deps, task, rows, { templated, others: examined.answered }, asked);
     return { ...written, shardKey: await writeShard(deps, task, written, control) };
   };
   const { answered, shard, shardKey } = await report.phase("write shard", write);
@@ -200,7 +200,7 @@ export async function runRows(
   reportRows(report, answered, outcome);
   const finish = () => finishRows(sql, task, outcome);
   const finishAll = () => sql.begin((tx) => finishRows(tx, task, outcome));
-  const { counted, more } = await report.phase("mark done", () =>
+  const { counted, isFollowed } = await report.phase("mark done", () =>
     interruptOnOutage(deferrals.length === 0 ? finish : finishAll),
   );
   if (counted) {
@@ -209,5 +209,5 @@ export async function runRows(
   }
   if (counted && livemode) forEachResult(answered, deps.onVerified);
   // Two statements less for nearly each chunk of a long list, and each retry.
-  if (!more && (await interruptOnOutage(() => startAssembly(sql, jobId)))) deps.onAssembly();
+  if (!isFollowed && (await interruptOnOutage(() => startAssembly(sql, jobId)))) deps.onAssembly();
 }

@@ -8,10 +8,10 @@ import type { Examiner, VerificationAsker } from "../../verify/answer/examine.ts
 import type { TestKeys } from "../../verify/answer/test-keys.ts";
 import type { VerificationResult } from "../../verify/answer/verification-result.ts";
 import { cutByDomain } from "../../verify/batch/batch-cut.ts";
-import type { RowDrawer } from "../../verify/batch/draw-rows.ts";
 import type { BatchAnswer, BatchExaminer, BatchRun } from "../../verify/batch/examine-batch.ts";
+import type { RowFiller } from "../../verify/batch/fill-rows.ts";
 import type { CacheEntry } from "../../verify/cache/cache-entry.ts";
-import type { DrawnRows } from "../results/drawn-rows.ts";
+import type { TemplatedRows } from "../results/templated-rows.ts";
 import { type Control, Interruption } from "./control.ts";
 import { type DeferralReason, deferrable, wasDeferred } from "./deferrable.ts";
 import { createRowAdmission, type RowAdmission } from "./row-admission.ts";
@@ -83,20 +83,20 @@ export type RowWaitPolicy = { kind: "chunk" } | { kind: "retry"; site: string };
  */
 export interface RowVerifier {
   /**
-   * Reads the address of each row. A row of a chunk whose answer is in memory, or needs no lookup, is added to `drawn` at
-   * once: it never waits and so takes no slot.
-   * @returns the other rows, in order
+   * Reads the address of each row, and answers the rows of a chunk that need no look-up or are in memory: these take no slot.
+   * @param templated receives them
+   * @returns the other rows, in order, for `verify`
    */
-  read(
+  answerReady(
     rows: Iterable<DistinctRow>,
     ask: RowsVerifyOptions,
     policy: RowWaitPolicy,
-    drawn: DrawnRows,
+    templated: TemplatedRows,
   ): RowQuestion[];
   /**
-   * Verifies the rows that `read` returned.
-   * @param drawn receives the rows whose results can be drawn from a template
-   * @param observer receives the finding of each row; null: not wanted
+   * Verifies the rows that `answerReady` returned.
+   * @param templated receives the rows whose results a template can be filled for
+   * @param observer receives the finding of each row, but of no row of a test job; null: not wanted
    * @returns the other rows, in no particular order
    * @throws Interruption when the task was cancelled
    */
@@ -105,7 +105,7 @@ export interface RowVerifier {
     ask: RowsVerifyOptions,
     policy: RowWaitPolicy,
     control: Control,
-    drawn: DrawnRows,
+    templated: TemplatedRows,
     observer?: AnswerObserver | null,
   ): Promise<RowWithAnswer[]>;
   /** Answers without asking any mail server: `unknown`, `internal_error`, free of charge. */
@@ -119,9 +119,9 @@ export interface AnswerObserver {
 
 export interface RowVerifierDeps {
   clock: Clock;
-  examiner: Pick<Examiner, "understand" | "draw">;
+  examiner: Pick<Examiner, "understand" | "answer">;
   batches: BatchExaminer;
-  drawer: Pick<RowDrawer, "draw">;
+  filler: Pick<RowFiller, "fill">;
   testKeys: Pick<TestKeys, "answer">;
   sites: Pick<SiteDirectory, "siteOf">;
   /** Number of rows that keep a site's connections busy, at least 1: more rows of a retry would only queue there. */
@@ -169,7 +169,7 @@ function watchRun(
   function look(): void {
     const { left } = run;
     const nowMs = clock.monotonic();
-    for (const places of held) places.shrinkTo(left);
+    for (const slots of held) slots.shrinkTo(left);
     if (isChunk && !isRest && left <= Math.floor(rows * restShare)) {
       isRest = true;
       dueMs = Math.min(dueMs, nowMs + restMs);
@@ -190,24 +190,24 @@ class PooledRowVerifier implements RowVerifier {
     this.#admission = createRowAdmission(deps);
   }
 
-  read(
+  answerReady(
     rows: Iterable<DistinctRow>,
     { asker, livemode, withEvidence }: RowsVerifyOptions,
     policy: RowWaitPolicy,
-    drawn: DrawnRows,
+    templated: TemplatedRows,
   ): RowQuestion[] {
-    const { batches, drawer, examiner } = this.#deps;
+    const { batches, filler, examiner } = this.#deps;
     const mayBeReady = livemode && !withEvidence && policy.kind === "chunk";
     const others: RowQuestion[] = [];
     let fromMemory = 0;
     for (const { offset, email } of rows) {
       const question = examiner.understand(email, withEvidence, asker);
       const finding = mayBeReady ? batches.ready(question) : undefined;
-      const row = finding === undefined ? null : drawer.draw(question, finding);
+      const row = finding === undefined ? null : filler.fill(question, finding);
       if (row === null) others.push({ offset, question });
       else {
         if (finding?.cached) fromMemory += 1;
-        drawn.add(offset, row);
+        templated.add(offset, row);
       }
     }
     batches.countMemoryHits(fromMemory);
@@ -219,9 +219,10 @@ class PooledRowVerifier implements RowVerifier {
     ask: RowsVerifyOptions,
     policy: RowWaitPolicy,
     control: Control,
-    drawn: DrawnRows,
+    templated: TemplatedRows,
     observer: AnswerObserver | null = null,
   ): Promise<RowWithAnswer[]> {
+    if (!ask.livemode) return this.#verifyTestRows(rows, ask, policy, control);
     const answers: RowWithAnswer[] = [];
     const verifyPiece = async (piece: readonly RowQuestion[]) => {
       const questions = piece.map(({ question }) => question);
@@ -229,13 +230,12 @@ class PooledRowVerifier implements RowVerifier {
       for (const [i, { offset, question }] of piece.entries()) {
         const answer = found[i] as BatchAnswer;
         observer?.onAnswer(answer, question.address?.domain ?? "");
-        const row = answer.finding && this.#deps.drawer.draw(question, answer.finding);
-        // No row whose result can be drawn was deferred.
-        if (row) drawn.add(offset, row);
+        const row = answer.finding && this.#deps.filler.fill(question, answer.finding);
+        // No row that fills a template was deferred.
+        if (row) templated.add(offset, row);
         else answers.push({ offset, answer: this.#answerOf(question, answer, policy) });
       }
     };
-    if (!ask.livemode) return this.#verifyTestRows(rows, ask, policy, control);
     await Promise.all(cutIntoPieces(rows, policy).map(verifyPiece));
     requireRunning(control);
     return answers;
@@ -243,7 +243,7 @@ class PooledRowVerifier implements RowVerifier {
 
   giveUp(email: string, { asker, withEvidence, livemode }: RowsVerifyOptions): VerifiedRow {
     const question = this.#deps.examiner.understand(email, withEvidence, asker);
-    const { result } = this.#deps.examiner.draw(question, INTERNAL_ERROR);
+    const { result } = this.#deps.examiner.answer(question, INTERNAL_ERROR);
     return { result: { ...result, livemode }, charged: false };
   }
 
@@ -286,7 +286,7 @@ class PooledRowVerifier implements RowVerifier {
   }
 
   #decided(question: AddressQuestion, finding: EvidenceFinding): VerifiedRow & { decision: Decision } {
-    const { decision, result } = this.#deps.examiner.draw(question, finding);
+    const { decision, result } = this.#deps.examiner.answer(question, finding);
     return { decision, result, charged: question.address !== null && !isUncharged(decision.reason) };
   }
 

@@ -104,19 +104,19 @@ export async function insertChunks(
 
 /**
  * A worker starts the task: one more delivery.
- * @param below maximum earlier starts; beyond it the task is neither started nor counted
+ * @param deliveriesBelow start only a task with fewer earlier starts than this, and count no other; null: any
  * @returns null: nothing to do, or the task was started too often
  */
 export async function startTask(
   sql: Queryable,
   { jobId, number }: TaskPointer,
-  below: number | null = null,
+  deliveriesBelow: number | null = null,
 ): Promise<Task | null> {
   const [task] = await sql<Task[]>`
     update job_tasks t set deliveries = deliveries + 1
     from jobs j
     where t.job_id = ${jobId} and t.number = ${number} and t.state <> 'done'
-      and (${below}::integer is null or t.deliveries < ${below}::integer)
+      and (${deliveriesBelow}::integer is null or t.deliveries < ${deliveriesBelow}::integer)
       and j.id = t.job_id and j.completed_at is null and j.removed_at is null
     returning t.job_id as "jobId", t.number, t.kind, t.deliveries, j.status <> 'queued' as started,
       j.team_id as "teamId", j.livemode, j.probing,
@@ -132,7 +132,7 @@ export async function startTask(
   return task ?? null;
 }
 
-/** How often the task was started by workers that did not say why they stopped. 0 for a missing task. */
+/** Starts of the task, without those that were forgiven. 0: there is no such task. */
 export async function countDeliveries(sql: Queryable, { jobId, number }: TaskPointer): Promise<number> {
   const [row] = await sql<{ deliveries: number }[]>`
     select deliveries from job_tasks where job_id = ${jobId} and number = ${number}`;
@@ -193,10 +193,10 @@ export interface FinishedRows {
   /** As `finishTask` returns it. */
   counted: boolean;
   /**
-   * True when a later task of the job certainly ends after this one and checks the rest: the chunk of rows that are neither
-   * answered nor deferred, or a retry of deferred rows.
+   * True when another task of the job surely ends after this one: the chunk of rows that are neither answered nor deferred, or
+   * a retry of deferred rows. Otherwise the caller must call `startAssembly`.
    */
-  more: boolean;
+  isFollowed: boolean;
 }
 
 /**
@@ -209,11 +209,9 @@ const SAFE_CHUNKS = 64;
  * Marks the task done once its shard is durable, and creates retries for its unanswered rows. Answered rows count at once
  * with all their copies, wherever those are: the job's results hold the same.
  *
- * `more` checks two things. Chunks that have not started are read as of the statement's start, and the statement may have
- * waited for the job's row while all of them ended: on its own this check left jobs without an assembly. Remaining rows are
- * counted in that row after it is locked: the worker that ends them comes after this one. For a retry there is a shorter
- * way: where the job is `deferred` already, only the end of the last row changes anything, and deferred rows, as counted in
- * that row, are another retry's to end.
+ * `isFollowed` needs two checks. Chunks that have not started are read as of the statement's start; all of them may have ended
+ * while it waited for the job's lock, and then the job got no assembly. So the rows left are counted in the locked job row, too:
+ * the task that ends those comes later. For a retry of a `deferred` job it suffices that other rows are deferred.
  *
  * One statement, since a transaction of five costs its worker a round trip for each. Locks like `finishTask`: first the
  * job's row.
@@ -227,7 +225,7 @@ export async function finishRows(
   const { jobId, number } = task;
   const { valid, invalid, risky, unknown, charged } = counts;
   const deferred = deferrals.reduce((rows, { rowCount }) => rows + rowCount, 0);
-  const [finished] = await sql<{ more: boolean }[]>`
+  const [finished] = await sql<{ isFollowed: boolean }[]>`
     with job as materialized (
       select from jobs where id = ${jobId} and completed_at is null and removed_at is null for no key update
     ),
@@ -235,7 +233,7 @@ export async function finishRows(
       update job_tasks set state = 'done', emitted_at = null, shard_key = ${shardKey}, valid = ${valid},
         invalid = ${invalid}, risky = ${risky}, unknown = ${unknown}, charged = ${charged}
       where job_id = ${jobId} and number = ${number} and state <> 'done' and exists (select from job)
-      returning case kind when 'retry' then row_count else 0 end as waited
+      returning case kind when 'retry' then row_count else 0 end as deferred_before
     ),
     by_provider as (
       insert into job_providers as known (job_id, provider, valid, invalid, risky, unknown)
@@ -248,17 +246,17 @@ export async function finishRows(
     )
     update jobs j set valid = j.valid + ${valid}::integer, invalid = j.invalid + ${invalid}::integer,
       risky = j.risky + ${risky}::integer, unknown = j.unknown + ${unknown}::integer,
-      charged = j.charged + ${charged}::integer, deferred = j.deferred + ${deferred}::integer - task.waited
+      charged = j.charged + ${charged}::integer, deferred = j.deferred + ${deferred}::integer - task.deferred_before
     from task where j.id = ${jobId}
     returning ${task.kind === "retry"}::boolean and j.status = 'deferred' and j.deferred > 0
       or j.rows_total - j.valid - j.invalid - j.risky - j.unknown - j.deferred
         > case j.deferred when 0 then 0 else ${SAFE_CHUNKS * task.rows}::integer end
       and exists (
         select from job_tasks r where r.job_id = ${jobId} and r.state = 'ready' and r.kind <> 'retry' and r.deliveries = 0
-      ) as more`;
-  if (finished === undefined) return { counted: false, more: false };
+      ) as "isFollowed"`;
+  if (finished === undefined) return { counted: false, isFollowed: false };
   if (deferrals.length > 0) await insertRetries(sql, task, deferrals);
-  return { counted: true, more: finished.more };
+  return { counted: true, isFollowed: finished.isFollowed };
 }
 
 async function insertRetries(
@@ -288,7 +286,7 @@ async function insertRetries(
  * retries are left, it is deferred. True for the caller that made it finalizing.
  */
 export async function startAssembly(sql: Queryable, jobId: string): Promise<boolean> {
-  const begun = await sql`
+  const inserted = await sql`
     with due as (
       update jobs set status = 'finalizing'
       where id = ${jobId} and status in ('queued', 'processing', 'deferred') and removed_at is null
@@ -297,7 +295,7 @@ export async function startAssembly(sql: Queryable, jobId: string): Promise<bool
     )
     insert into job_tasks (job_id, number, kind)
     select id, (select max(number) + 1 from job_tasks where job_id = ${jobId}), 'assembly' from due`;
-  if (begun.count === 1) return true;
+  if (inserted.count === 1) return true;
   // Chunks come before retries in these indexes: the first row of each decides.
   await sql`
     update jobs set status = 'deferred'

@@ -111,7 +111,7 @@ export class Splitter {
       this.#write(row, Buffer.from(text).toString("latin1"), line, fields, true);
   }
 
-  /** The bytes written since the last call, in pieces of about LIMITS.bulk.analysisTurnBytes. */
+  /** The bytes written since the last call, in pieces of about LIMITS.bulk.analysisTickBytes. */
   *takeWritten(): Generator<Buffer> {
     const written = this.#written;
     this.#written = [];
@@ -119,7 +119,7 @@ export class Splitter {
     let bytes = 0;
     for (const [i, part] of written.entries()) {
       bytes += part.length;
-      if (bytes < LIMITS.bulk.analysisTurnBytes && i < written.length - 1) continue;
+      if (bytes < LIMITS.bulk.analysisTickBytes && i < written.length - 1) continue;
       yield Buffer.concat(written.slice(from, i + 1));
       from = i + 1;
       bytes = 0;

@@ -93,7 +93,7 @@ async function cellsOf(emails: readonly string[], splitCells: boolean): Promise<
   const cells: InlineCell[] = [];
   for (const [row, given] of emails.entries()) {
     if (splitCells && cells.length > LIMITS.bulk.inlineRows) break;
-    if (row % LIMITS.bulk.rowsPerTurn === 0) await turn();
+    if (row % LIMITS.bulk.rowsPerTick === 0) await turn();
     const texts = splitCells ? splitAddressTexts(given) : null;
     if (texts === null) cells.push({ row, text: given, isPart: false, given });
     else for (const text of texts) cells.push({ row, text, isPart: true, given });
@@ -105,7 +105,7 @@ async function findRepeats(emails: readonly string[], isTest: boolean): Promise<
   const firsts = new Map<string, number>();
   const found: Repeats = { sameAs: new Map(), copies: new Map(), malformed: 0, empty: 0, testError: null };
   for (const [row, email] of emails.entries()) {
-    if (row % LIMITS.bulk.rowsPerTurn === 0) await turn();
+    if (row % LIMITS.bulk.rowsPerTick === 0) await turn();
     const reading = readAddresses(email);
     if (reading.kind !== "one") {
       if (reading.kind === "empty") found.empty += 1;
@@ -159,7 +159,7 @@ export async function analyseInline(
   const cutter = createChunkCutter();
   let end = 0;
   for (const [i, cell] of cells.entries()) {
-    if (i % LIMITS.bulk.rowsPerTurn === 0) await turn();
+    if (i % LIMITS.bulk.rowsPerTick === 0) await turn();
     const record = recordOf(cell, splitCells);
     records.push(record);
     cutter.add(end, end + record.length);

@@ -14,7 +14,7 @@ import type { VerificationTallies } from "./verification-tallies.ts";
 import type { VerifyInput } from "./verify-input.ts";
 
 /**
- * Answers that were drawn and rendered before, by the text that was asked about: a memo of what `Examiner` would find and draw
+ * Answers that were rendered before, by the text that was asked about: a memo of what `Examiner` would find and answer
  * anew. It keeps no truth of its own: each answer belongs to one entry of the evidence
  * cache and is good for as long as that is; blocklists and overrides are the actor's, asked each time.
  */
@@ -31,7 +31,7 @@ interface KnownAddress extends Record<Scope, CachedAnswer | null> {
 }
 
 export interface CachedAnswersDeps {
-  examiner: Pick<Examiner, "isPlain" | "peek" | "understand" | "draw">;
+  examiner: Pick<Examiner, "isPlain" | "peek" | "understand" | "answer">;
   tallies: VerificationTallies;
   limits: { cachedAnswers: number };
 }
@@ -47,11 +47,11 @@ function isConstant({ reason, retry_at: retryAt }: VerificationResult): boolean 
 export function createCachedAnswers({ examiner, tallies, limits }: CachedAnswersDeps): CachedAnswers {
   const addresses = new LRUCache<string, KnownAddress>(upTo(limits.cachedAnswers));
 
-  function draw({ address }: KnownAddress, entry: CacheEntry, actor: Actor): CachedAnswer | null {
+  function answerFor({ address }: KnownAddress, entry: CacheEntry, actor: Actor): CachedAnswer | null {
     const { teamId, limits, overlay } = actor;
     const asker = { teamId, probing: limits.probing, overlay };
     const question = examiner.understand(address.normalised, false, asker);
-    const { decision, result } = examiner.draw(question, { entry, cached: true });
+    const { decision, result } = examiner.answer(question, { entry, cached: true });
     if (!isConstant(result)) return null;
     const json = new RenderedJson(new TextEncoder().encode(JSON.stringify(result)));
     return new CachedAnswer(entry, result, json, tallies(decision, true));
@@ -65,7 +65,7 @@ export function createCachedAnswers({ examiner, tallies, limits }: CachedAnswers
       const scope = actor.limits.probing ? "probed" : "unprobed";
       const entry = examiner.peek(known.address, scope);
       if (entry === undefined) known[scope] = null;
-      else if (known[scope]?.entry !== entry) known[scope] = draw(known, entry, actor);
+      else if (known[scope]?.entry !== entry) known[scope] = answerFor(known, entry, actor);
       return known[scope];
     },
     remember({ email, address, unwrapped, overridden, withEvidence, declined }, result) {

@@ -65,7 +65,8 @@ export interface Examiner {
     waiter: VerificationWaiter,
     handler: FindingHandler<T>,
   ): T | Promise<T>;
-  draw(question: AddressQuestion, finding: EvidenceFinding): DecidedAnswer;
+  /** Decides the verdict and renders the result. */
+  answer(question: AddressQuestion, finding: EvidenceFinding): DecidedAnswer;
 }
 
 export interface ExaminerDeps {
@@ -126,7 +127,7 @@ export function createExaminer(deps: ExaminerDeps): Examiner {
       !needsLookup(question) ||
       (!refresh && deps.cache.peek(question.scope, question.address.cacheKey) !== undefined),
     find: (question, refresh, waiter, handler) => find(deps, question, refresh, waiter, handler),
-    draw: (question, finding) => draw(deps, question, finding),
+    answer: (question, finding) => answer(deps, question, finding),
   };
 }
 
@@ -173,7 +174,7 @@ function evidenceWithoutLookup(deps: NoLookupDeps, address: ParsedAddress): Cach
   return { evidence, storedAt: deps.clock.now(), ttlS: 0 };
 }
 
-function draw(deps: ExaminerDeps, question: AddressQuestion, finding: EvidenceFinding): DecidedAnswer {
+function answer(deps: ExaminerDeps, question: AddressQuestion, finding: EvidenceFinding): DecidedAnswer {
   const { email, address, malformed } = question;
   const found = finding.entry ?? lateEntry(deps, question, finding);
   const entry = question.overridden ? overriddenEntry(found) : found;

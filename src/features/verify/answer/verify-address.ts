@@ -6,7 +6,7 @@ import { isUncharged } from "../../../verification/verdict/verdict.ts";
 import type { Actor } from "../../identity/actor.ts";
 import type { Quota, UnitReservation } from "../../quota/quota.ts";
 import type { UsageCounter } from "../../usage/counts.ts";
-import { type DrawnRow, drawnJsonOf, drawnResultOf, type RowDrawer } from "../batch/draw-rows.ts";
+import { type RowFiller, type TemplatedRow, templatedJsonOf, templatedResultOf } from "../batch/fill-rows.ts";
 import type { VerificationWaiter } from "../checks/in-flight-checks.ts";
 import type { AddressQuestion } from "./address-question.ts";
 import type { AnswerNote, CachedAnswer } from "./answer-note.ts";
@@ -34,8 +34,8 @@ export type VerifyAddress = (
 export type VerificationAnswer = VerificationResult | RenderedJson;
 
 export interface VerifyDeps {
-  examiner: Pick<Examiner, "find" | "draw">;
-  drawer: Pick<RowDrawer, "draw">;
+  examiner: Pick<Examiner, "find" | "answer">;
+  filler: Pick<RowFiller, "fill">;
   /** Admission before the quota, unless it was checked earlier: a refusal costs nothing. */
   enter: EarlyAdmission["enter"];
   quota: Quota;
@@ -138,10 +138,10 @@ function reserve(
 function verificationAnswerOf(
   { email, unwrapped }: AddressQuestion,
   result: VerificationResult,
-  drawn: DrawnRow | null,
+  templated: TemplatedRow | null,
 ): VerificationAnswer {
-  if (unwrapped) return { ...(drawn === null ? result : drawnResultOf(drawn)), input: email };
-  return drawn === null ? result : new RenderedJson(drawnJsonOf(drawn));
+  if (unwrapped) return { ...(templated === null ? result : templatedResultOf(templated)), input: email };
+  return templated === null ? result : new RenderedJson(templatedJsonOf(templated));
 }
 
 /**
@@ -208,15 +208,15 @@ class ChargedVerification implements FindingHandler<VerificationAnswer>, AnswerN
   }
 
   settled(finding: EvidenceFinding): VerificationAnswer {
-    const { examiner, drawer, usage, tallies, cachedAnswers } = this.#deps;
+    const { examiner, filler, usage, tallies, cachedAnswers } = this.#deps;
     const question = this.#question;
     this.#waiter.slot?.release();
     const reservation = this.#reservation;
     // Mostly it was rendered for its domain before.
-    const drawn = drawer.draw(question, finding);
-    const result = drawn === null ? examiner.draw(question, finding).result : drawn.template.result;
+    const templated = filler.fill(question, finding);
+    const result = templated === null ? examiner.answer(question, finding).result : templated.template.result;
     if (finding.cached) cachedAnswers.remember(question, result);
-    const answered = verificationAnswerOf(question, result, drawn);
+    const answered = verificationAnswerOf(question, result, templated);
     this.#result = result;
     this.#finding = finding;
     this.#waiter.note = this;

@@ -11,7 +11,7 @@ import { JSON_START, type RowTemplate, RowTemplates, type TemplateLimits } from 
 import { RowTimes } from "./row-times.ts";
 
 /** The result of a row as the texts it is made of: JSON of it is these, one behind the other. */
-export interface DrawnRow {
+export interface TemplatedRow {
   readonly template: RowTemplate;
   /** A bare ASCII address: its text is unchanged in JSON and in cells, and is never a formula. */
   readonly email: string;
@@ -26,23 +26,23 @@ export interface DrawnRow {
 const BARE = /^[A-Za-z0-9][A-Za-z0-9._+@-]*$/;
 
 /**
- * Draws results of rows from templates: `renderResult` and JSON.stringify for each row cost many times as much. The rows of
- * a list have few different answers, those of one domain mostly one. The common text is rendered once, by `renderResult`,
+ * Makes results of rows, and of single requests, by filling templates: `renderResult` and JSON.stringify for each cost many
+ * times as much. The rows of a list have few different answers, those of one domain mostly one. The common text is rendered once, by `renderResult`,
  * and cut at the differences.
  *
  * No result names its domain, so domains with the same answers share a template, and each domain refers to its templates.
  * With a template for each domain, a row of a list of 100 000 domains cost twice that of one of 1 000.
  */
-export interface RowDrawer {
+export interface RowFiller {
   /** null: the row needs `renderResult`. */
-  draw(question: AddressQuestion, finding: EvidenceFinding): DrawnRow | null;
+  fill(question: AddressQuestion, finding: EvidenceFinding): TemplatedRow | null;
   /** Number of templates, within its limits, and number of references from domains to them. */
-  size(): { readonly templates: number; readonly numbers: number };
+  size(): { readonly templates: number; readonly domainReferences: number };
 }
 
-export interface RowDrawerDeps {
+export interface RowFillerDeps {
   clock: Clock;
-  examiner: Pick<Examiner, "draw">;
+  examiner: Pick<Examiner, "answer">;
   limits: TemplateLimits;
 }
 
@@ -59,7 +59,8 @@ function isUnshareable({ overridden }: DomainStanding, evidence: Evidence): bool
   return evidence.finding.smtp !== null && (overridden || !isUint32(evidence.latencyMs));
 }
 
-function isGeneral(question: AddressQuestion, { entry, failure }: EvidenceFinding): boolean {
+/** True when no template can give the result. */
+function needsRenderResult(question: AddressQuestion, { entry, failure }: EvidenceFinding): boolean {
   const { address, withEvidence, declined, email } = question;
   // No row of a list declines a probe.
   if (withEvidence || declined || failure !== undefined) return true;
@@ -67,15 +68,15 @@ function isGeneral(question: AddressQuestion, { entry, failure }: EvidenceFindin
   return entry === null || isUnshareable(question, entry.evidence);
 }
 
-export function createRowDrawer({ clock, examiner, limits }: RowDrawerDeps): RowDrawer {
+export function createRowFiller({ clock, examiner, limits }: RowFillerDeps): RowFiller {
   const templates = new RowTemplates(examiner, limits);
   const times = new RowTimes();
 
   return {
-    draw(question, finding) {
+    fill(question, finding) {
       const { address } = question;
       const email = address?.normalised ?? question.email;
-      if (isGeneral(question, finding) || !BARE.test(email)) return null;
+      if (needsRenderResult(question, finding) || !BARE.test(email)) return null;
       const template = templates.templateFor(question, finding, email);
       if (template === null) return null;
       const entry: CacheEntry | null = finding.entry;
@@ -108,20 +109,20 @@ function isShownUncut(email: string): boolean {
 }
 
 /** The result as JSON, identical to JSON.stringify of the rendered result. */
-export function drawnJsonOf({ template, email, normalized, latencyMs, times }: DrawnRow): string {
+export function templatedJsonOf({ template, email, normalized, latencyMs, times }: TemplatedRow): string {
   const { afterEmail, afterNormalized, afterLatency } = template;
   const form = afterNormalized === "" ? "" : (normalized || email) + afterNormalized;
   return `${JSON_START}${email}${afterEmail}${form}${latencyMs}${afterLatency}${times}`;
 }
 
 /** The result itself, where it is needed as an object. */
-export function drawnResultOf({
+export function templatedResultOf({
   template,
   email,
   normalized,
   latencyMs,
   times,
-}: DrawnRow): VerificationResult {
+}: TemplatedRow): VerificationResult {
   const { result } = template;
   const { smtp } = result.checks;
   const since = JSON.parse(`{${times}`) as Partial<VerificationResult>;

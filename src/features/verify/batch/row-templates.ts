@@ -32,21 +32,21 @@ export interface RowTemplate {
 
 /** A template, and the traits that a row must share with the row it was made from. */
 interface KnownTemplate extends TemplateTraits {
-  /** Under which names keep it. */
-  number: number;
+  /** `DomainName.templatesMemoNumber` of each domain that has this template alone. */
+  memoNumber: number;
   template: RowTemplate;
 }
 
 /** Maximum sizes. */
 export interface TemplateLimits {
-  /** Templates. */
-  kept: number;
+  /** Templates of all domains. */
+  templates: number;
   /** Maximum references from domains: one a template, and one for each domain that has several. */
   domains: number;
   perDomain: number;
 }
 
-/** The start of a DrawnRow's JSON, before its address. */
+/** The start of a TemplatedRow's JSON, before its address. */
 export const JSON_START = '{"email":"';
 
 const ASCII = /^[\x20-\x7e]*$/;
@@ -74,11 +74,11 @@ function templateOf(result: VerificationResult, charged: boolean, email: string)
 
 /** Templates by domain, and by their traits: each is made once, for all domains with the same answers. */
 export class RowTemplates {
-  readonly #examiner: Pick<Examiner, "draw">;
+  readonly #examiner: Pick<Examiner, "answer">;
   readonly #limits: TemplateLimits;
   /**
-   * By the number stored at the domain's name: the template of all its rows, as for nearly all domains, or a list of its
-   * own.
+   * By `templatesMemoNumber` of a domain. Domains with one template, nearly all, share its entry; one with several has a list
+   * of its own.
    */
   readonly #byDomain: LRUCache<number, KnownTemplate | KnownTemplate[]>;
   /** Templates by traits, see `templateKeyOf`. Emptied when full: a bound, not a policy. */
@@ -87,15 +87,15 @@ export class RowTemplates {
   readonly #noDomain = new DomainName("");
   #replaced = 0;
 
-  constructor(examiner: Pick<Examiner, "draw">, limits: TemplateLimits) {
+  constructor(examiner: Pick<Examiner, "answer">, limits: TemplateLimits) {
     this.#examiner = examiner;
     this.#limits = limits;
     this.#byDomain = new LRUCache({ max: limits.domains });
   }
 
   /** Number of templates, and of references from domains. */
-  size(): { readonly templates: number; readonly numbers: number } {
-    return { templates: this.#byKey.size, numbers: this.#byDomain.size };
+  size(): { readonly templates: number; readonly domainReferences: number } {
+    return { templates: this.#byKey.size, domainReferences: this.#byDomain.size };
   }
 
   /**
@@ -135,19 +135,19 @@ export class RowTemplates {
     email: string,
     facts: LocalPartFacts,
   ): KnownTemplate | null {
-    const { decision, result } = this.#examiner.draw(question, finding);
+    const { decision, result } = this.#examiner.answer(question, finding);
     const charged = question.address !== null && !isUncharged(decision.reason);
     const template = templateOf(result, charged, email);
     if (template === null) return null;
     const { blocked, overridden, scope } = question;
     const evidence = finding.entry?.evidence.common() ?? null;
     const { cached } = finding;
-    const kept = { blocked, overridden, scope };
-    return { number: nextMemoNumber(), template, evidence, question: kept, cached, ...facts };
+    const standing = { blocked, overridden, scope };
+    return { memoNumber: nextMemoNumber(), template, evidence, standing, cached, ...facts };
   }
 
   #keep(key: string, one: KnownTemplate): void {
-    if (this.#byKey.size >= this.#limits.kept) {
+    if (this.#byKey.size >= this.#limits.templates) {
       this.#byKey.clear();
       // They would keep the templates.
       this.#byDomain.clear();
@@ -158,8 +158,8 @@ export class RowTemplates {
   #keepForDomain(name: DomainName, one: KnownTemplate): void {
     const others = this.#byDomain.get(name.templatesMemoNumber);
     if (others === undefined) {
-      this.#byDomain.set(one.number, one);
-      name.templatesMemoNumber = one.number;
+      this.#byDomain.set(one.memoNumber, one);
+      name.templatesMemoNumber = one.memoNumber;
     } else if (!Array.isArray(others)) {
       name.templatesMemoNumber = nextMemoNumber();
       this.#byDomain.set(name.templatesMemoNumber, [others, one]);

@@ -8,7 +8,7 @@ import type { EvidenceFinding } from "../answer/evidence-finding.ts";
 /** The traits that a row must share with the row that a template was made from, to use the template. */
 export interface TemplateTraits {
   evidence: Evidence | null;
-  question: DomainStanding;
+  standing: DomainStanding;
   cached: boolean;
   signals: readonly string[];
   tag: AliasKind | null;
@@ -24,16 +24,20 @@ export function localPartFactsOf({ address }: AddressQuestion): LocalPartFacts {
   return { signals: localSignals(address.local), tag: tagOf(address) };
 }
 
-/** True when a row's result can be drawn from this template: all that is shown is the same. */
+/**
+ * True when this template can be filled for a row: all that is shown is the same. Only for templates of the row's own domain,
+ * whose signals and alias are the same already; `templateKeyOf` has them for other domains.
+ */
 export function matchesTemplate(
   one: TemplateTraits,
   standing: DomainStanding,
   finding: EvidenceFinding,
   { signals, tag }: LocalPartFacts,
 ): boolean {
-  const { blocked, overridden, scope } = one.question;
+  const { blocked, overridden, scope } = one.standing;
   if (scope !== standing.scope || blocked !== standing.blocked || overridden !== standing.overridden)
     return false;
+  // Equal signals are one array (`localSignals`).
   if (one.cached !== finding.cached || one.signals !== signals || one.tag !== tag) return false;
   const evidence = finding.entry?.evidence ?? null;
   return one.evidence === null || evidence === null

@@ -8,15 +8,14 @@ import { NO_SLOT, TextMap } from "./text-map.ts";
 const STORED_AT = 0;
 const TTL_S = 1;
 /** When it was last known to be the newest: another process may refresh it in Redis. */
-const SEEN_MS = 2;
+const CONFIRMED_MS = 2;
 const LATENCY_MS = 3;
 const STRIDE = 4;
 
 /**
- * The memory of evidence: of an address its text, four numbers, and evidence that it shares with all that are alike. As
- * objects an entry was six, 550 bytes, through all of which V8 goes whenever it marks its heap, and a look touched four of
- * them. An entry that is asked for again is made an object, the same for all callers, since answers that were drawn from it
- * are kept by it.
+ * Evidence in memory: for each address its text, four numbers, and an object of evidence that equal addresses share. As
+ * objects an entry was six, 550 bytes, all marked at each garbage collection. An entry that is looked up again becomes an
+ * object, the same for all callers, since answers that were rendered from it are kept by it.
  *
  * Memory: 100 to 160 bytes an entry, and its evidence where no other is like it; some 350 more where it is an object.
  */
@@ -28,10 +27,10 @@ export class EvidenceMemory {
 
   /**
    * @param maxEntries at least 1
-   * @param slotsAtOnce see `TextMap`
+   * @param initialSlots see `TextMap`
    */
-  constructor(maxEntries: number, clock: Clock, slotsAtOnce?: number) {
-    this.#slots = new TextMap(maxEntries, slotsAtOnce);
+  constructor(maxEntries: number, clock: Clock, initialSlots?: number) {
+    this.#slots = new TextMap(maxEntries, initialSlots);
     this.#numbers = new Float64Array(STRIDE * this.#slots.room);
     this.#clock = clock;
   }
@@ -45,23 +44,23 @@ export class EvidenceMemory {
   /** The entry, if it is live and was lately known to be the newest. */
   peek(key: string): CacheEntry | undefined {
     const slot = this.#slots.find(key);
-    if (slot === NO_SLOT || !this.#isGood(slot)) return undefined;
+    if (slot === NO_SLOT || !this.#isFresh(slot)) return undefined;
     return this.#slots.isAccessedAgain(slot) ? this.#keptAt(slot) : this.#entryAt(slot);
   }
 
-  /** It is the newest of the address now. */
+  /** Stores the entry as the newest of its address, as of now. */
   keep(key: string, entry: CacheEntry): void {
     // First: invalid evidence must throw before a slot is allocated for it.
     const like = entry.evidence.shared();
     const slot = this.#slots.slotFor(key);
-    // What is seen again stays what it is.
+    // An entry read from this slot, and stored again, keeps its object.
     if (this.#slots.at(slot) !== entry) this.#slots.put(slot, like);
     const at = slot * STRIDE;
     if (at >= this.#numbers.length) this.#grow();
     const numbers = this.#numbers;
     numbers[at + STORED_AT] = entry.storedAt;
     numbers[at + TTL_S] = entry.ttlS;
-    numbers[at + SEEN_MS] = this.#clock.monotonic();
+    numbers[at + CONFIRMED_MS] = this.#clock.monotonic();
     numbers[at + LATENCY_MS] = entry.evidence.latencyMs;
   }
 
@@ -69,12 +68,12 @@ export class EvidenceMemory {
     this.#slots.delete(key);
   }
 
-  #isGood(slot: number): boolean {
+  #isFresh(slot: number): boolean {
     const numbers = this.#numbers;
     const at = slot * STRIDE;
     const overAt = (numbers[at + STORED_AT] as number) + (numbers[at + TTL_S] as number) * 1000;
     if (overAt <= this.#clock.now()) return false;
-    return this.#clock.monotonic() - (numbers[at + SEEN_MS] as number) < LIMITS.evidenceCache.memoryMs;
+    return this.#clock.monotonic() - (numbers[at + CONFIRMED_MS] as number) < LIMITS.evidenceCache.memoryMs;
   }
 
   #entryAt(slot: number): CacheEntry {

@@ -1,7 +1,7 @@
 import { codeAt } from "../../../platform/v8/code-at.ts";
 
 /**
- * Initial room of a map with that maximum; beyond it the room doubles. Copying and rehashing all entries blocked the event
+ * Slots allocated at first, if the maximum is that large; when they are full their number doubles. Copying and rehashing all entries blocked the event
  * loop for 13 ms at 65,536 and up to 150 at 524,288. Room that was never written takes no memory.
  */
 const INITIAL_SLOTS = 1_048_576;
@@ -96,12 +96,15 @@ export class TextMap<V> {
     return this.#size;
   }
 
-  /** Slots allocated: more are added when it is full, up to `max`. */
+  /** Slots allocated. Their number doubles when they are full, so it may exceed `max`. */
   get room(): number {
     return this.#room;
   }
 
-  /** The slot of the key, which it keeps until it is evicted; NO_SLOT: absent. Slots are numbered from 0, without gaps. */
+  /**
+   * The slot of the key, which it keeps until it is evicted; NO_SLOT: absent. Slots are numbered from 0, without gaps. Counts as
+   * an access; `slotFor` does not.
+   */
   find(key: string): number {
     return this.#recordAccess(this.#find(key, hashOf(key, this.#factors)));
   }

@@ -32,7 +32,7 @@ function testRows(): RowVerifier {
     clock,
     examiner: createExaminer({ clock, isPromoted: () => false, lists: {} } as unknown as ExaminerDeps),
     batches: null as unknown as RowVerifierDeps["batches"],
-    drawer: { draw: () => null },
+    filler: { fill: () => null },
     testKeys: createTestKeys({ clock, slowMs: 0, isPromoted: () => false }),
     sites: { siteOf },
     roomAt: () => 1,

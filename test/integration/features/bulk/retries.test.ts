@@ -110,16 +110,16 @@ describe("a retry that ends", () => {
 
   it("is spared to look what is left of its job while rows of another wait", async () => {
     const id = await waitingJob([busy("a"), busy("b")]);
-    assert.deepEqual(await end(id, 1, [busy("a")]), { counted: true, more: true });
-    assert.deepEqual(await end(id, 2), { counted: true, more: true });
-    assert.deepEqual(await end(id, 3), { counted: true, more: false });
+    assert.deepEqual(await end(id, 1, [busy("a")]), { counted: true, isFollowed: true });
+    assert.deepEqual(await end(id, 2), { counted: true, isFollowed: true });
+    assert.deepEqual(await end(id, 3), { counted: true, isFollowed: false });
     assert.equal(await startAssembly(sql, id), true);
   });
 
   it("looks while the job is not marked as waiting", async () => {
     const id = await waitingJob([busy("a"), busy("b")]);
     await sql`update jobs set status = 'processing' where id = ${id}`;
-    assert.deepEqual(await end(id, 1), { counted: true, more: false });
+    assert.deepEqual(await end(id, 1), { counted: true, isFollowed: false });
     assert.equal(await startAssembly(sql, id), false);
     const [row] = await sql`select status from jobs where id = ${id}`;
     assert.equal(row?.status, "deferred");

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it, type TestContext } from "node:test";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";
-import type { BucketRequest } from "../../../../src/features/rate-limit/rate-bucket.ts";
-import { createRateBuckets } from "../../../../src/features/rate-limit/rate-bucket.ts";
+import type { BucketRequest } from "../../../../src/features/rate-limit/redis-buckets.ts";
+import { createRateBuckets } from "../../../../src/features/rate-limit/redis-buckets.ts";
 import { openRedis } from "../../../support/store.ts";
 
 /** A token in 1000 s: within a test nothing is refilled. */

@@ -61,11 +61,11 @@ describe("a lease", () => {
     );
   });
 
-  it("that is lost takes nothing back", () => {
+  it("that is settled takes nothing back", () => {
     const held = lease(2, 2);
     held.take(0);
     const reservation = reserveUnit(held, () => assert.fail("the ledger has charged it"));
-    held.lost = true;
+    held.settled = true;
     reservation.giveBack();
     assert.equal(held.taken, 1);
     assert.equal(held.canTake(0), false);

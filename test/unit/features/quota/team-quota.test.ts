@@ -31,7 +31,7 @@ function lend(team: TeamQuota, nowMs: number, committed: number, toMidnightMs: n
     msToMidnight: toMidnightMs,
   };
   const asked = { sentAtMs: nowMs, held: [], limit: team.limit };
-  team.granted(new Lease(`lease ${nowMs}`, grant, nowMs), grant, asked, nowMs);
+  team.onAnswer(new Lease(`lease ${nowMs}`, grant, nowMs), grant, asked, nowMs);
 }
 
 describe("what is left of a team's day", () => {
@@ -95,25 +95,25 @@ describe("a refusal", () => {
 
   it("holds for a while, but never beyond the end of the day, however late it came", () => {
     const team = new TeamQuota(leaseStore(), asked());
-    team.granted(null, refusal(MIDNIGHT_MS), by(LIMIT), 10);
+    team.onAnswer(null, refusal(MIDNIGHT_MS), by(LIMIT), 10);
     assert.equal(team.refusedUntilMs, 10 + LIMITS.quota.refusalMs);
-    team.granted(null, refusal(MIDNIGHT_MS), by(LIMIT), MIDNIGHT_MS - 10);
+    team.onAnswer(null, refusal(MIDNIGHT_MS), by(LIMIT), MIDNIGHT_MS - 10);
     assert.equal(team.refusedUntilMs, MIDNIGHT_MS);
   });
 
   it("that is older than a later one is ignored", () => {
     const team = new TeamQuota(leaseStore(), asked());
-    team.granted(null, refusal(MIDNIGHT_MS), { ...by(LIMIT), sentAtMs: 5 }, 10);
+    team.onAnswer(null, refusal(MIDNIGHT_MS), { ...by(LIMIT), sentAtMs: 5 }, 10);
     const { refusedUntilMs } = team;
-    team.granted(null, refusal(MIDNIGHT_MS), { ...by(LIMIT), sentAtMs: 4 }, 20);
+    team.onAnswer(null, refusal(MIDNIGHT_MS), { ...by(LIMIT), sentAtMs: 4 }, 20);
     assert.equal(team.refusedUntilMs, refusedUntilMs);
   });
 
   it("by a limit that was raised meanwhile says nothing, by one that was lowered it does", () => {
     const team = new TeamQuota(leaseStore(), asked());
-    team.granted(null, refusal(MIDNIGHT_MS), by(LIMIT - 1), 10);
+    team.onAnswer(null, refusal(MIDNIGHT_MS), by(LIMIT - 1), 10);
     assert.equal(team.refusedUntilMs, Number.NEGATIVE_INFINITY);
-    team.granted(null, refusal(MIDNIGHT_MS), by(LIMIT + 1), 10);
+    team.onAnswer(null, refusal(MIDNIGHT_MS), by(LIMIT + 1), 10);
     assert.equal(team.refusedUntilMs, 10 + LIMITS.quota.refusalMs);
   });
 });

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";
-import { createRateBuckets } from "../../../../src/features/rate-limit/rate-bucket.ts";
 import { createRateLimiter } from "../../../../src/features/rate-limit/rate-limit.ts";
+import { createRateBuckets } from "../../../../src/features/rate-limit/redis-buckets.ts";
 import type { RedisClient } from "../../../../src/stores/redis.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { actorFor, silentLog } from "../../../support/store.ts";

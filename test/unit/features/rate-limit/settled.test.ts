@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";
-import type { BucketGrant, BucketRequest } from "../../../../src/features/rate-limit/rate-bucket.ts";
 import { createRateLimiter } from "../../../../src/features/rate-limit/rate-limit.ts";
+import type { BucketGrant, BucketRequest } from "../../../../src/features/rate-limit/redis-buckets.ts";
 import { AppError } from "../../../../src/platform/errors.ts";
 import type { Logger } from "../../../../src/platform/log.ts";
 import { createFakeClock, type FakeClock } from "../../../support/fake-clock.ts";
@@ -17,7 +17,7 @@ const AWAY = new Error("Connection is closed.");
 const BROKEN = new TypeError("cannot read properties of undefined");
 const { leaseTtlMs, answerMs } = LIMITS.rate;
 
-/** The script of features/rate-limit/rate-bucket.ts for one bucket, on the clock of the test. */
+/** The script of features/rate-limit/redis-buckets.ts for one bucket, on the clock of the test. */
 function redisBucket(clock: FakeClock) {
   let state: { tokens: number; atMs: number; out: number; before: number; endsMs: number } | null = null;
   return ({ ratePerS, burst, want, waiting, back, used }: BucketRequest): BucketGrant => {

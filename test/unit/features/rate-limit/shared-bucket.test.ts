@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";
-import { SharedBucket } from "../../../../src/features/rate-limit/bucket.ts";
 import { LocalBucket } from "../../../../src/features/rate-limit/local-bucket.ts";
+import { SharedBucket } from "../../../../src/features/rate-limit/shared-bucket.ts";
 import { leaseStore } from "../../../support/lease-store.ts";
 import fc from "../../../support/properties.ts";
 

@@ -332,13 +332,13 @@ describe("a chunk", () => {
     const end = (task: ChunkTask) =>
       finishRows(sql, task, { shardKey: "s", counts: { ...none, valid: 1 }, providers: [], deferrals: [] });
     const [first, second] = [await begun(0), await begun(1)];
-    assert.deepEqual(await end(first), { counted: true, more: true });
-    assert.deepEqual(await end(first), { counted: false, more: false });
+    assert.deepEqual(await end(first), { counted: true, isFollowed: true });
+    assert.deepEqual(await end(first), { counted: false, isFollowed: false });
     const third = await begun(2);
     // Still `ready`, as for a task whose entry a stream lost; but a worker has started it.
-    assert.deepEqual(await end(second), { counted: true, more: false });
+    assert.deepEqual(await end(second), { counted: true, isFollowed: false });
     assert.equal(await startAssembly(sql, id), false);
-    assert.deepEqual(await end(third), { counted: true, more: false });
+    assert.deepEqual(await end(third), { counted: true, isFollowed: false });
     assert.equal(await startAssembly(sql, id), true);
   });
 
@@ -367,7 +367,7 @@ describe("a chunk", () => {
         else await finishRows(tx, last, { ...outcome, counts: none, deferrals: [{ ...wait, ...due }] });
         return { waiting };
       });
-      assert.deepEqual(await ended.waiting, { counted: true, more: false });
+      assert.deepEqual(await ended.waiting, { counted: true, isFollowed: false });
       assert.equal(await startAssembly(sql, id), deferred === 0);
       const [row] = await sql`select status from jobs where id = ${id}`;
       assert.equal(row?.status, deferred === 0 ? "finalizing" : "deferred");
@@ -377,7 +377,7 @@ describe("a chunk", () => {
   it("is spared to look while many are left, though rows wait; of few it is not sure whether they are copies", async () => {
     const wait = { rowSet: Buffer.of(1), rowCount: 1, site: "", egress: "e", reason: "busy" };
     const deferral = { ...wait, dueInMs: 0, deferredMs: 0, attempts: 1 };
-    for (const [chunks, more] of [
+    for (const [chunks, isFollowed] of [
       [67, true],
       [66, false],
     ] as const) {
@@ -387,10 +387,10 @@ describe("a chunk", () => {
       const waiting = { shardKey: null, counts: none, providers: [], deferrals: [deferral] };
       assert.deepEqual(await sql.begin((tx) => finishRows(tx, first, waiting)), {
         counted: true,
-        more: true,
+        isFollowed: true,
       });
       const answered = { shardKey: "s", counts: { ...none, valid: 1 }, providers: [], deferrals: [] };
-      assert.equal((await finishRows(sql, second, answered)).more, more);
+      assert.equal((await finishRows(sql, second, answered)).isFollowed, isFollowed);
     }
   });
 });

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { LIMITS } from "../../../../../src/config/limits/limits.ts";
-import { UnknownShardForm } from "../../../../../src/features/bulk/results/drawn-shard.ts";
 import {
   decodeShard,
   encodeShard,
   ResultsTooLarge,
   StoredResult,
 } from "../../../../../src/features/bulk/results/shard.ts";
+import { UnknownShardForm } from "../../../../../src/features/bulk/results/templated-part.ts";
 import { createTestKeys } from "../../../../../src/features/verify/answer/test-keys.ts";
 import type { VerificationResult } from "../../../../../src/features/verify/answer/verification-result.ts";
 import { createFakeClock } from "../../../../support/fake-clock.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { LIMITS } from "../../../../../src/config/limits/limits.ts";
 import type { CheckPool } from "../../../../../src/engine/threads/pool.ts";
-import { DrawnRows } from "../../../../../src/features/bulk/results/drawn-rows.ts";
+import { TemplatedRows } from "../../../../../src/features/bulk/results/templated-rows.ts";
 import {
   type AnsweredRows,
   countRows,
@@ -15,8 +15,8 @@ import {
   type RowsVerifyOptions,
 } from "../../../../../src/features/bulk/run/row-verifier.ts";
 import { createExaminer, type ExaminerDeps } from "../../../../../src/features/verify/answer/examine.ts";
-import { createRowDrawer, drawnResultOf } from "../../../../../src/features/verify/batch/draw-rows.ts";
 import { createBatchExaminer } from "../../../../../src/features/verify/batch/examine-batch.ts";
+import { createRowFiller, templatedResultOf } from "../../../../../src/features/verify/batch/fill-rows.ts";
 import { EvidenceMemory } from "../../../../../src/features/verify/cache/evidence-memory.ts";
 import { siteOf } from "../../../../../src/verification/lists/site.ts";
 import { evidenceWith, smtpWith } from "../../../../support/evidence.ts";
@@ -24,7 +24,7 @@ import { createFakeClock } from "../../../../support/fake-clock.ts";
 import fc from "../../../../support/properties.ts";
 import { silentLog } from "../../../../support/store.ts";
 
-/** Rows drawn from templates must give the same results as rows that are rendered one by one, from the same caches. */
+/** Rows that fill templates must give the same results as rows that are rendered one by one, from the same caches. */
 
 const DOMAINS = [
   "one.test",
@@ -65,7 +65,7 @@ const email = fc.oneof(
 const { mx } = evidenceWith();
 const evidenceOfMx = (smtp: Parameters<typeof smtpWith>[0]) => evidenceWith({ mx, smtp: smtpWith(smtp) });
 
-/** Evidence in memory for the row's address: none, of a kind that is drawn from templates, or of another kind. */
+/** Evidence in memory for the row's address: none, of a kind that fills templates, or of another kind. */
 const known = fc.constantFrom(
   null,
   null,
@@ -105,7 +105,7 @@ const lists = {
 };
 
 /** A verifier whose memory knows the rows, and whose pool answers all others. */
-function world(rows: readonly Row[], isDrawn: boolean) {
+function world(rows: readonly Row[], hasTemplated: boolean) {
   const clock = createFakeClock();
   const memory = new EvidenceMemory(1_000, clock);
   for (const [at, { email: key, known: evidence }] of rows.entries())
@@ -135,12 +135,12 @@ function world(rows: readonly Row[], isDrawn: boolean) {
       looks[result] += count;
     },
   });
-  const drawer = createRowDrawer({ clock, examiner, limits: LIMITS.bulk.templates });
+  const filler = createRowFiller({ clock, examiner, limits: LIMITS.bulk.templates });
   const verifier = createRowVerifier({
     clock,
     examiner,
     batches,
-    drawer: isDrawn ? drawer : { draw: () => null },
+    filler: hasTemplated ? filler : { fill: () => null },
     sites: { siteOf },
     roomAt: () => 1,
     testKeys: { answer: async () => assert.fail("a live row has no test key") },
@@ -159,18 +159,18 @@ async function answersOf(
   { verifier }: ReturnType<typeof world>,
   rows: readonly (Row & { offset: number })[],
 ) {
-  const drawn = new DrawnRows();
-  const questions = verifier.read(rows, ask({}), { kind: "chunk" }, drawn);
-  const atHand = drawn.size;
-  const answers = await verifier.verify(questions, ask({}), { kind: "chunk" }, createControl(), drawn);
+  const templated = new TemplatedRows();
+  const questions = verifier.answerReady(rows, ask({}), { kind: "chunk" }, templated);
+  const atHand = templated.size;
+  const answers = await verifier.verify(questions, ask({}), { kind: "chunk" }, createControl(), templated);
   const all = new Map(answers.map(({ offset, answer }) => [offset, shown(answer)]));
-  drawn.each((offset, one) => {
-    all.set(offset, `${one.template.charged} ${JSON.stringify(drawnResultOf(one))}`);
+  templated.each((offset, one) => {
+    all.set(offset, `${one.template.charged} ${JSON.stringify(templatedResultOf(one))}`);
   });
   const others = answers.flatMap(({ offset, answer: { verified } }) =>
     verified === undefined ? [] : [{ offset, verified }],
   );
-  return { atHand, all, answered: { drawn, others } };
+  return { atHand, all, answered: { templated, others } };
 }
 
 const copiesOf = (rows: readonly { offset: number; copies: number }[]) =>
@@ -189,7 +189,7 @@ function accountOf(rows: readonly (Row & { offset: number })[], answered: Answer
   return { counts, providers: new Map(providers.map(({ provider, ...own }) => [provider, own])), reports };
 }
 
-describe("rows drawn from templates", () => {
+describe("rows that fill templates", () => {
   it("are answered, counted, charged and reported as rendered results are", async () => {
     let atHand = 0;
     const check = async (found: Row[]) => {
@@ -203,7 +203,7 @@ describe("rows drawn from templates", () => {
       const drawing = world(rows, true);
       const came = await answersOf(drawing, rows);
       atHand += came.atHand;
-      assert.equal(wanted.answered.drawn.size, 0);
+      assert.equal(wanted.answered.templated.size, 0);
       assert.deepEqual(came.all, wanted.all);
       assert.equal(came.all.size, rows.length);
       assert.deepEqual(drawing.looks, rendering.looks);
@@ -229,7 +229,7 @@ describe("rows drawn from templates", () => {
     await fc.assert(fc.asyncProperty(fc.array(row, { minLength: 5, maxLength: 40 }), check), {
       numRuns: 200,
     });
-    assert.ok(atHand > 200, `${atHand} rows were drawn at once`);
+    assert.ok(atHand > 200, `${atHand} rows were answered at once`);
   });
 
   it("are none with evidence, of a test key or of a retry before it waited for its site", () => {
@@ -241,9 +241,9 @@ describe("rows drawn from templates", () => {
       [{}, { kind: "retry", site: "" }, 0],
       [{}, { kind: "chunk" }, 1],
     ] as const) {
-      const drawn = new DrawnRows();
-      assert.equal(verifier.read(rows, ask(over), policy, drawn).length, 1 - atHand);
-      assert.equal(drawn.size, atHand);
+      const templated = new TemplatedRows();
+      assert.equal(verifier.answerReady(rows, ask(over), policy, templated).length, 1 - atHand);
+      assert.equal(templated.size, atHand);
     }
   });
 });

@@ -22,12 +22,12 @@ async function noteOf(finding: EvidenceFinding): Promise<AnswerNote> {
     isKnown: () => true,
     find: async (_question: unknown, _refresh: unknown, _waiter: unknown, arrival: FindingHandler<unknown>) =>
       arrival.settled(finding),
-    draw: () => ({ result: RESULT }),
+    answer: () => ({ result: RESULT }),
   };
   const verify = createVerifyAddress({
     examiner,
     enter: enterBy(examiner),
-    drawer: { draw: () => null },
+    filler: { fill: () => null },
     quota: { reserve: () => ({ day: "2026-01-01", commit() {}, giveBack() {} }) },
     usage: { count() {} },
     cachedAnswers: { remember() {} },

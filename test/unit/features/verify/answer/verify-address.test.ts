@@ -13,7 +13,7 @@ import {
   createVerifyAddress,
   type VerifyDeps,
 } from "../../../../../src/features/verify/answer/verify-address.ts";
-import { createRowDrawer } from "../../../../../src/features/verify/batch/draw-rows.ts";
+import { createRowFiller } from "../../../../../src/features/verify/batch/fill-rows.ts";
 import type { CacheEntry } from "../../../../../src/features/verify/cache/cache-entry.ts";
 import { AppError } from "../../../../../src/platform/errors.ts";
 import { RenderedJson } from "../../../../../src/platform/rendered-json.ts";
@@ -61,7 +61,7 @@ const CASES: Case[] = [
 ];
 
 /** The answers, with their charges and counts. */
-async function outcomesOf(isDrawn: boolean) {
+async function outcomesOf(hasTemplated: boolean) {
   const clock = createFakeClock(1_700_000_000_000);
   let next: Case | undefined;
   const examiner = createExaminer({
@@ -75,16 +75,16 @@ async function outcomesOf(isDrawn: boolean) {
         arrival.settled(next?.finding as EvidenceFinding),
     },
   } as unknown as ExaminerDeps);
-  const drawer = createRowDrawer({ clock, examiner, limits: LIMITS.verify.templates });
+  const filler = createRowFiller({ clock, examiner, limits: LIMITS.verify.templates });
   const outcomes: unknown[] = [];
   const left: string[] = [];
-  let drawn = 0;
+  let templated = 0;
   for (const one of CASES) {
     next = one;
     const told: unknown[] = [];
     const verify = createVerifyAddress({
       examiner,
-      drawer: isDrawn ? drawer : { draw: () => null },
+      filler: hasTemplated ? filler : { fill: () => null },
       enter: enterBy(examiner, () => ({ admit() {}, release: () => left.push(one.email) })),
       quota: {
         reserve: () => ({
@@ -109,23 +109,23 @@ async function outcomesOf(isDrawn: boolean) {
       { startedMs: 0, cancelled: () => one.cancelled === true, onCancel() {} },
     );
     if (answer instanceof RenderedJson) {
-      drawn += 1;
+      templated += 1;
       assert.match(String(answer.body), /^[ -~]*$/);
     }
     const json = answer instanceof RenderedJson ? String(answer.body) : JSON.stringify(answer);
     outcomes.push({ json, told });
   }
-  return { outcomes, drawn, left };
+  return { outcomes, templated, left };
 }
 
-describe("an answer that is drawn as text", () => {
+describe("an answer that fills a template", () => {
   it("sends, charges and counts as the general renderer does", async () => {
     const [texts, objects] = [await outcomesOf(true), await outcomesOf(false)];
     assert.deepEqual(texts.outcomes, objects.outcomes);
-    assert.equal(objects.drawn, 0);
+    assert.equal(objects.templated, 0);
     // Answers without a server need no slot: one is blocked, one is malformed.
     assert.equal(texts.left.length, CASES.length - 2);
-    assert.ok(texts.drawn >= 7, `only ${texts.drawn} were drawn`);
+    assert.ok(texts.templated >= 7, `only ${texts.templated} filled a template`);
   });
 
   it("keeps the unit of an answered request, and returns it for a disconnected client and for a failure", async () => {
@@ -154,7 +154,7 @@ describe("a question for which there is no room", () => {
     } as unknown as ExaminerDeps);
     const verify = createVerifyAddress({
       examiner,
-      drawer: { draw: () => null },
+      filler: { fill: () => null },
       enter: enterBy(examiner, () => {
         throw new AppError("overloaded", "too long a wait", { retryAfterS: 1 });
       }),
@@ -207,7 +207,7 @@ describe("a question whose unit has to be fetched", () => {
     const ends: string[] = [];
     const verify = createVerifyAddress({
       examiner,
-      drawer: { draw: () => null },
+      filler: { fill: () => null },
       enter: enterBy(examiner, () => ({ admit() {}, release: () => ends.push("slot released") })),
       quota: {
         reserve: async () => {

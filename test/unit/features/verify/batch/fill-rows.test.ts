@@ -7,7 +7,6 @@ import {
   type RowBufferFactory,
 } from "../../../../../src/features/bulk/analysis/row-buffer.ts";
 import { findLines } from "../../../../../src/features/bulk/csv/lines.ts";
-import { DrawnRows } from "../../../../../src/features/bulk/results/drawn-rows.ts";
 import type { JobMaterial } from "../../../../../src/features/bulk/results/job-results.ts";
 import type { JoinedRow } from "../../../../../src/features/bulk/results/join.ts";
 import { renderCells } from "../../../../../src/features/bulk/results/result-cells.ts";
@@ -18,23 +17,21 @@ import {
   type OwnResult,
   type Shard,
 } from "../../../../../src/features/bulk/results/shard.ts";
+import { TemplatedRows } from "../../../../../src/features/bulk/results/templated-rows.ts";
 import type { EvidenceFinding } from "../../../../../src/features/verify/answer/evidence-finding.ts";
 import { createExaminer, type ExaminerDeps } from "../../../../../src/features/verify/answer/examine.ts";
 import {
-  createRowDrawer,
-  drawnJsonOf,
-  drawnResultOf,
-} from "../../../../../src/features/verify/batch/draw-rows.ts";
+  createRowFiller,
+  templatedJsonOf,
+  templatedResultOf,
+} from "../../../../../src/features/verify/batch/fill-rows.ts";
 import { parseAddress } from "../../../../../src/verification/address/address.ts";
 import type { Evidence, SmtpEvidence } from "../../../../../src/verification/evidence.ts";
 import { evidenceWith, smtpWith } from "../../../../support/evidence.ts";
 import { createFakeClock } from "../../../../support/fake-clock.ts";
 import fc from "../../../../support/properties.ts";
 
-/**
- * Results drawn as texts, compared with the general renderer: row after row, so that later rows use the templates of
- * earlier ones.
- */
+/** Results of filled templates, compared with the general renderer: later rows use the templates of earlier ones. */
 
 const clock = createFakeClock();
 const lists = {
@@ -188,26 +185,26 @@ function materialOf({ delimiter, escapeFormulas }: CellStyle): JobMaterial {
   return { layout, escapeFormulas, hasColumns: true, withEvidence: false } as JobMaterial;
 }
 
-describe("a result that is drawn as texts", () => {
+describe("a result that fills a template", () => {
   it("is that of the general renderer, as JSON, as an object and as cells, in a shard too", async () => {
-    let drawnRows = 0;
+    let count = 0;
     const check = async (rows: Row[], style: CellStyle) => {
-      const drawer = createRowDrawer({ clock, examiner, limits: LIMITS.bulk.templates });
+      const filler = createRowFiller({ clock, examiner, limits: LIMITS.bulk.templates });
       const own: OwnResult[] = [];
-      const drawnOnes = new DrawnRows();
+      const templatedRows = new TemplatedRows();
       const wanted = rows.map((one, offset) => {
         const { question, finding } = asked(one);
-        const { result } = examiner.draw(question, finding);
-        const drawn = drawer.draw(question, finding);
-        if (drawn === null) own.push({ offset, result });
-        if (drawn === null) return result;
-        drawnOnes.add(offset, drawn);
-        drawnRows += 1;
-        assert.equal(drawnJsonOf(drawn), JSON.stringify(result));
-        assert.deepEqual(drawnResultOf(drawn), result);
+        const { result } = examiner.answer(question, finding);
+        const filled = filler.fill(question, finding);
+        if (filled === null) own.push({ offset, result });
+        if (filled === null) return result;
+        templatedRows.add(offset, filled);
+        count += 1;
+        assert.equal(templatedJsonOf(filled), JSON.stringify(result));
+        assert.deepEqual(templatedResultOf(filled), result);
         return result;
       });
-      const shard = await decodeShard(await encodeShard(own, style, drawnOnes));
+      const shard = await decodeShard(await encodeShard(own, style, templatedRows));
       assert.equal(shard.size, rows.length);
       for (const [offset, result] of wanted.entries()) {
         const stored = shard.get(offset);
@@ -233,20 +230,20 @@ describe("a result that is drawn as texts", () => {
     };
     const arrays = fc.array(row, { minLength: 20, maxLength: 60 });
     await fc.assert(fc.asyncProperty(arrays, styles, check), { numRuns: 300 });
-    assert.ok(drawnRows > 300, `${drawnRows} rows were drawn`);
+    assert.ok(count > 300, `${count} rows fill a template`);
   });
 
   it("applies to most rows of a list, whatever the row before was", () => {
-    const drawer = createRowDrawer({ clock, examiner, limits: LIMITS.bulk.templates });
+    const filler = createRowFiller({ clock, examiner, limits: LIMITS.bulk.templates });
     const overlay = { isBlocked: () => false, isDisposable: () => false };
     const asker = { teamId: "team_1", probing: true, overlay };
     for (let i = 0; i < 1_000; i++) {
       const question = examiner.understand(`user${i}@d${i % 7}.test`, false, asker);
       const evidence = evidenceWith({ smtp: smtpWith({ latencyMs: i }) });
       const finding: EvidenceFinding = { entry: { evidence, storedAt: 1_000 + i, ttlS: 60 }, cached: true };
-      const drawn = drawer.draw(question, finding);
-      assert.ok(drawn);
-      assert.equal(drawnJsonOf(drawn), JSON.stringify(examiner.draw(question, finding).result));
+      const filled = filler.fill(question, finding);
+      assert.ok(filled);
+      assert.equal(templatedJsonOf(filled), JSON.stringify(examiner.answer(question, finding).result));
     }
   });
 
@@ -254,12 +251,12 @@ describe("a result that is drawn as texts", () => {
     let rendered = 0;
     const counting: typeof examiner = {
       ...examiner,
-      draw(question, finding) {
+      answer(question, finding) {
         rendered += 1;
-        return examiner.draw(question, finding);
+        return examiner.answer(question, finding);
       },
     };
-    const drawer = createRowDrawer({ clock, examiner: counting, limits: LIMITS.bulk.templates });
+    const filler = createRowFiller({ clock, examiner: counting, limits: LIMITS.bulk.templates });
     const overlay = { isBlocked: () => false, isDisposable: () => false };
     const asker = { teamId: "team_1", probing: true, overlay };
     const renderedFor = (domain: string, hosts: string[]) => {
@@ -268,9 +265,9 @@ describe("a result that is drawn as texts", () => {
       const mx = { ...evidenceWith().mx, hosts };
       const evidence = evidenceWith({ mx, smtp: smtpWith() });
       const finding: EvidenceFinding = { entry: { evidence, storedAt: 5, ttlS: 60 }, cached: true };
-      const drawn = drawer.draw(question, finding);
-      const wanted = JSON.stringify(examiner.draw(question, finding).result);
-      if (drawn !== null) assert.equal(drawnJsonOf(drawn), wanted);
+      const filled = filler.fill(question, finding);
+      const wanted = JSON.stringify(examiner.answer(question, finding).result);
+      if (filled !== null) assert.equal(templatedJsonOf(filled), wanted);
       return rendered - before;
     };
     for (let i = 0; i < 1_000; i++)
@@ -288,12 +285,12 @@ describe("a result that is drawn as texts", () => {
   });
 
   it("keeps no more templates than it may, and is right when they are dropped", () => {
-    const limits = { kept: 50, domains: 1_000, perDomain: 4 };
-    const drawer = createRowDrawer({ clock, examiner, limits });
+    const limits = { templates: 50, domains: 1_000, perDomain: 4 };
+    const filler = createRowFiller({ clock, examiner, limits });
     const overlay = { isBlocked: () => false, isDisposable: () => false };
     const asker = { teamId: "team_1", probing: true, overlay };
     let most = 0;
-    for (let i = 0; i < 4 * limits.kept; i++) {
+    for (let i = 0; i < 4 * limits.templates; i++) {
       // By turns more than one domain may have, and one for each domain.
       const domain = i % 2 === 0 ? "same.test" : `d${i}.test`;
       const question = examiner.understand(`user@${domain}`, false, asker);
@@ -302,48 +299,54 @@ describe("a result that is drawn as texts", () => {
         entry: { evidence: evidenceWith({ mx }), storedAt: 5, ttlS: 60 },
         cached: false,
       };
-      const drawn = drawer.draw(question, finding);
-      assert.ok(drawn && parseAddress(drawn.email).ok);
-      assert.equal(drawnJsonOf(drawn), JSON.stringify(examiner.draw(question, finding).result));
-      assert.ok(drawer.size().templates <= limits.kept, `${drawer.size().templates} templates`);
+      const filled = filler.fill(question, finding);
+      assert.ok(filled && parseAddress(filled.email).ok);
+      assert.equal(templatedJsonOf(filled), JSON.stringify(examiner.answer(question, finding).result));
+      assert.ok(filler.size().templates <= limits.templates, `${filler.size().templates} templates`);
       // One domain has a list of its own.
-      assert.ok(drawer.size().numbers <= drawer.size().templates + 1, "no domain keeps one that was dropped");
-      most = Math.max(most, drawer.size().templates);
+      assert.ok(
+        filler.size().domainReferences <= filler.size().templates + 1,
+        "no domain keeps one that was dropped",
+      );
+      most = Math.max(most, filler.size().templates);
     }
-    assert.equal(most, limits.kept, "as many as it may");
+    assert.equal(most, limits.templates, "as many as it may");
   });
 
   it("keeps no more domains that are answered in several ways than it may, and is right when they are dropped", () => {
-    const limits = { kept: 50, domains: 100, perDomain: 4 };
-    const drawer = createRowDrawer({ clock, examiner, limits });
+    const limits = { templates: 50, domains: 100, perDomain: 4 };
+    const filler = createRowFiller({ clock, examiner, limits });
     const overlay = { isBlocked: () => true, isDisposable: () => false };
     const asker = { teamId: "team_1", probing: true, overlay };
-    const draw = (local: string, domain: number) => {
+    const fill = (local: string, domain: number) => {
       const question = examiner.understand(`${local}@d${domain}.test`, false, asker);
       const finding: EvidenceFinding = {
         entry: { evidence: evidenceWith(), storedAt: 5, ttlS: 0 },
         cached: false,
       };
-      return drawer.draw(question, finding);
+      return filler.fill(question, finding);
     };
-    const [name, digits] = [draw("user", 0), draw("12345", 0)];
+    const [name, digits] = [fill("user", 0), fill("12345", 0)];
     assert.ok(name && digits && name.template !== digits.template);
     let most = 0;
     for (let i = 0; i < 4 * limits.domains; i++) {
       // Each by turns, and those of a while ago once more.
       for (const domain of [i, Math.max(0, i - 2 * limits.domains)]) {
-        assert.equal(draw("user", domain)?.template, name.template, "all are answered alike");
-        assert.equal(draw("12345", domain)?.template, digits.template, "all are answered alike");
+        assert.equal(fill("user", domain)?.template, name.template, "all are answered alike");
+        assert.equal(fill("12345", domain)?.template, digits.template, "all are answered alike");
       }
-      assert.ok(drawer.size().numbers <= limits.domains, `${drawer.size().numbers} numbers`);
-      most = Math.max(most, drawer.size().numbers);
+      assert.ok(
+        filler.size().domainReferences <= limits.domains,
+        `${filler.size().domainReferences} numbers`,
+      );
+      most = Math.max(most, filler.size().domainReferences);
     }
     assert.equal(most, limits.domains, "as many as it may");
-    assert.equal(drawer.size().templates, 2);
+    assert.equal(filler.size().templates, 2);
   });
 
   it("keeps nothing of a domain that is answered in one way", () => {
-    const limits = { kept: 50, domains: 100, perDomain: 4 };
+    const limits = { templates: 50, domains: 100, perDomain: 4 };
     const asker = {
       teamId: "team_1",
       probing: true,
@@ -354,12 +357,12 @@ describe("a result that is drawn as texts", () => {
       cached: false,
     };
     // Two that know each other's domains, and find nothing of each other's.
-    const [one, other] = [0, 1].map(() => createRowDrawer({ clock, examiner, limits }));
-    const drawAll = (drawer = one) => {
+    const [one, other] = [0, 1].map(() => createRowFiller({ clock, examiner, limits }));
+    const drawAll = (filler = one) => {
       const templates = new Set<unknown>();
       for (let i = 0; i < 200; i++)
-        templates.add(drawer?.draw(examiner.understand(`user@d${i}.test`, false, asker), finding)?.template);
-      assert.deepEqual(drawer?.size(), { templates: 1, numbers: 1 });
+        templates.add(filler?.fill(examiner.understand(`user@d${i}.test`, false, asker), finding)?.template);
+      assert.deepEqual(filler?.size(), { templates: 1, domainReferences: 1 });
       return templates;
     };
     const [ofOne] = drawAll(one);
@@ -369,7 +372,11 @@ describe("a result that is drawn as texts", () => {
   });
 
   it("keeps no domain of a long name, which would keep its chunk", () => {
-    const drawer = createRowDrawer({ clock, examiner, limits: { kept: 50, domains: 100, perDomain: 4 } });
+    const filler = createRowFiller({
+      clock,
+      examiner,
+      limits: { templates: 50, domains: 100, perDomain: 4 },
+    });
     const asker = {
       teamId: "team_1",
       probing: true,
@@ -379,15 +386,15 @@ describe("a result that is drawn as texts", () => {
       entry: { evidence: evidenceWith(), storedAt: 5, ttlS: 0 },
       cached: false,
     };
-    const draw = (domain: string) =>
-      drawer.draw(examiner.understand(`user@${domain}`, false, asker), finding);
+    const fill = (domain: string) =>
+      filler.fill(examiner.understand(`user@${domain}`, false, asker), finding);
     const most = `${"a.".repeat((LIMITS.check.domainNameChars - 4) / 2)}test`;
     assert.equal(most.length, LIMITS.check.domainNameChars);
-    assert.ok(draw(most));
-    assert.equal(drawer.size().numbers, 1);
-    const first = draw(`b${most}`);
+    assert.ok(fill(most));
+    assert.equal(filler.size().domainReferences, 1);
+    const first = fill(`b${most}`);
     assert.ok(first);
-    assert.equal(draw(`b${most}`)?.template, first.template, "found by what it is made of");
-    assert.equal(drawer.size().numbers, 1);
+    assert.equal(fill(`b${most}`)?.template, first.template, "found by what it is made of");
+    assert.equal(filler.size().domainReferences, 1);
   });
 });

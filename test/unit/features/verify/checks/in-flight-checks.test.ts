@@ -292,7 +292,7 @@ describe("faults of our own", () => {
     let gaveUp = 0;
     const thrower = {
       settled: () => {
-        throw new Error("cannot be drawn");
+        throw new Error("cannot be rendered");
       },
       failed: () => void gaveUp++,
     };
@@ -302,7 +302,7 @@ describe("faults of our own", () => {
     ];
     await turn();
     started[0]?.finish(EVIDENCE);
-    await assert.rejects(broken, /cannot be drawn/);
+    await assert.rejects(broken, /cannot be rendered/);
     assert.equal((await good).entry?.evidence, EVIDENCE);
     assert.deepEqual([gaveUp, checks.size()], [1, 0]);
   });
