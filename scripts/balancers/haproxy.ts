@@ -1,8 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { freePort, PortTakenError, withFreePort } from "../embedded/ports.ts";
-import { findProgram } from "../embedded/program.ts";
-import { startService, untilReady } from "../embedded/service.ts";
+import { freePort } from "../embedded/ports.ts";
 import {
   type Backend,
   type Balancer,
@@ -11,10 +7,8 @@ import {
   PROBE_EVERY_MS,
   requireBackends,
 } from "./balancer.ts";
+import { findProxy, startProxy } from "./proxy.ts";
 
-const HAPROXY = { name: "haproxy", path: "usr/sbin/haproxy" };
-const READY_WITHIN_MS = 30_000;
-const STOP_GRACE_MS = 3_000;
 const STATS_WITHIN_MS = 5_000;
 
 /**
@@ -55,7 +49,6 @@ export function haproxyConfiguration(
     `  bind 127.0.0.1:${ports.stats}`,
     "  stats enable",
     "  stats uri /",
-    "",
   ].join("\n");
 }
 
@@ -76,50 +69,30 @@ export function serversUp(csv: string): string[] {
 }
 
 /** Starts HAProxy, from PATH or the distribution's package. Resolves once it takes connections. */
-export async function startHaproxy(options: BalancerOptions): Promise<Balancer> {
-  const { guard, folder, backends, say } = options;
+export async function startHaproxy({
+  guard,
+  folder,
+  cacheDir,
+  backends,
+  say,
+}: BalancerOptions): Promise<Balancer> {
   requireBackends(backends);
-  mkdirSync(folder, { recursive: true });
-  const { binary, env } = await findProgram(HAPROXY, { folder: options.cacheDir, guard, say });
-  return withFreePort(async (clients) => {
-    const stats = await freePort();
-    const file = join(folder, "haproxy.cfg");
-    writeFileSync(file, haproxyConfiguration(backends, { clients, stats }));
-    const service = startService({
-      command: binary,
-      args: ["-db", "-f", file],
-      env,
-      logFile: join(folder, "haproxy.log"),
-      stopSignal: "SIGTERM",
-      stopGraceMs: STOP_GRACE_MS,
-      guard,
-    });
-    const ready = async () => {
+  const program = await findProxy("haproxy", { folder: cacheDir, guard, say });
+  let stats = 0;
+  const configure = async (clients: number) => {
+    stats = await freePort();
+    return haproxyConfiguration(backends, { clients, stats });
+  };
+  const { port, pid, stop } = await startProxy("haproxy", program, { folder, guard, configure });
+  return {
+    name: "HAProxy",
+    url: `http://127.0.0.1:${port}`,
+    pid,
+    async ready() {
       const signal = AbortSignal.timeout(STATS_WITHIN_MS);
       const response = await fetch(`http://127.0.0.1:${stats}/;csv`, { signal });
       return serversUp(await response.text());
-    };
-    try {
-      await untilReady("HAProxy", service, READY_WITHIN_MS, () =>
-        ready().then(
-          () => true,
-          () => false,
-        ),
-      );
-    } catch (error) {
-      if (/cannot bind|Address already in use/i.test(service.lastLines()))
-        throw new PortTakenError(String(error));
-      throw error;
-    }
-    return {
-      name: "HAProxy",
-      url: `http://127.0.0.1:${clients}`,
-      pid: service.pid,
-      ready,
-      async stop() {
-        if (service.ended === null) process.kill(service.pid, "SIGTERM");
-        await service.exited;
-      },
-    };
-  });
+    },
+    stop,
+  };
 }

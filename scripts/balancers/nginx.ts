@@ -1,10 +1,5 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { createConnection } from "node:net";
 import { join } from "node:path";
-import { PortTakenError, withFreePort } from "../embedded/ports.ts";
-import { findProgram } from "../embedded/program.ts";
-import { runsAsRoot } from "../embedded/reachable.ts";
-import { startService, untilReady } from "../embedded/service.ts";
 import {
   type Backend,
   type Balancer,
@@ -13,12 +8,9 @@ import {
   PROBE_EVERY_MS,
   requireBackends,
 } from "./balancer.ts";
+import { findProxy, nginxAround, startProxy } from "./proxy.ts";
 
-const NGINX = { name: "nginx", path: "usr/sbin/nginx" };
-const READY_WITHIN_MS = 30_000;
-const STOP_GRACE_MS = 3_000;
 const PROBE_WITHIN_MS = 2_000;
-const WRITES = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
 
 /** Every choice of some of the backends, named by theirs: nginx picks one by which are ready. */
 function groups(backends: readonly Backend[]): Backend[][] {
@@ -45,17 +37,7 @@ function upstream(group: readonly Backend[]): string {
  * request and chooses a group by them. It never retries.
  */
 export function nginxConfiguration(folder: string, port: number, backends: readonly Backend[]): string {
-  const file = (name: string) => JSON.stringify(join(folder, name));
-  return [
-    "daemon off;",
-    "worker_processes 1;",
-    ...(runsAsRoot() ? ["user root;"] : []),
-    `pid ${file("nginx.pid")};`,
-    `error_log ${file("error.log")} warn;`,
-    "events { worker_connections 4000; }",
-    "http {",
-    "  access_log off;",
-    ...WRITES.map((name) => `  ${name}_temp_path ${file(name)};`),
+  const http = [
     "  keepalive_timeout 120s;",
     "  keepalive_requests 1000000;",
     "  client_max_body_size 0;",
@@ -82,9 +64,8 @@ export function nginxConfiguration(folder: string, port: number, backends: reado
     "      proxy_read_timeout 120s;",
     "    }",
     "  }",
-    "}",
-    "",
-  ].join("\n");
+  ];
+  return nginxAround(folder, http.join("\n"));
 }
 
 async function isReady({ host, port }: Backend): Promise<boolean> {
@@ -138,54 +119,29 @@ function watch(folder: string, backends: readonly Backend[]) {
   };
 }
 
-function connects(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = createConnection(port, "127.0.0.1");
-    const end = (answer: boolean) => {
-      socket.destroy();
-      resolve(answer);
-    };
-    socket.once("connect", () => end(true));
-    socket.once("error", () => end(false));
-  });
-}
-
 /** Starts nginx, from PATH or the distribution's package. Resolves once it takes connections and each backend was asked. */
-export async function startNginx(options: BalancerOptions): Promise<Balancer> {
-  const { guard, folder, backends, say } = options;
+export async function startNginx({
+  guard,
+  folder,
+  cacheDir,
+  backends,
+  say,
+}: BalancerOptions): Promise<Balancer> {
   requireBackends(backends);
   mkdirSync(join(folder, "ready"), { recursive: true });
-  const { binary, env } = await findProgram(NGINX, { folder: options.cacheDir, guard, say });
-  return withFreePort(async (port) => {
-    const file = join(folder, "nginx.conf");
-    writeFileSync(file, nginxConfiguration(folder, port, backends));
-    const service = startService({
-      command: binary,
-      args: ["-p", folder, "-e", join(folder, "error.log"), "-c", file],
-      env,
-      logFile: join(folder, "nginx.log"),
-      stopSignal: "SIGTERM",
-      stopGraceMs: STOP_GRACE_MS,
-      guard,
-    });
-    try {
-      await untilReady("nginx", service, READY_WITHIN_MS, () => connects(port));
-    } catch (error) {
-      if (/Address already in use/i.test(service.lastLines())) throw new PortTakenError(String(error));
-      throw error;
-    }
-    const watching = watch(folder, backends);
-    await watching.first;
-    return {
-      name: "nginx",
-      url: `http://127.0.0.1:${port}`,
-      pid: service.pid,
-      ready: async () => watching.up(),
-      async stop() {
-        watching.stop();
-        if (service.ended === null) process.kill(service.pid, "SIGTERM");
-        await service.exited;
-      },
-    };
-  });
+  const program = await findProxy("nginx", { folder: cacheDir, guard, say });
+  const configure = (port: number) => nginxConfiguration(folder, port, backends);
+  const running = await startProxy("nginx", program, { folder, guard, configure });
+  const watching = watch(folder, backends);
+  await watching.first;
+  return {
+    name: "nginx",
+    url: `http://127.0.0.1:${running.port}`,
+    pid: running.pid,
+    ready: async () => watching.up(),
+    stop() {
+      watching.stop();
+      return running.stop();
+    },
+  };
 }

@@ -7,13 +7,8 @@ import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, describe, it } from "node:test";
 import * as v from "valibot";
-import {
-  DOCUMENTED_PROXIES,
-  type DocumentedProxy,
-  findProxy,
-  type RunningProxy,
-  startDocumented,
-} from "../../../scripts/balancers/documented.ts";
+import { DOCUMENTED_PROXIES, startDocumented } from "../../../scripts/balancers/documented.ts";
+import { findProxy, type ProxyName, type RunningProxy } from "../../../scripts/balancers/proxy.ts";
 import { type Guard, startGuard } from "../../../scripts/embedded/guard.ts";
 import type { Program } from "../../../scripts/embedded/program.ts";
 import { HttpReply } from "../../../src/api/reply/reply.ts";
@@ -36,7 +31,7 @@ const REQUESTS = 200;
 /** Rounds of refusals, for each size and framing. */
 const ROUNDS = 2;
 /** Between requests, for the next one. */
-const KEEPS_CONNECTIONS: Record<DocumentedProxy, boolean> = { nginx: true, haproxy: false, caddy: true };
+const KEEPS_CONNECTIONS: Record<ProxyName, boolean> = { nginx: true, haproxy: false, caddy: true };
 /** Whether the last request asked for its connection to be closed after the answer. */
 const asksToClose = (sent: string) =>
   /\r\nconnection: close\r\n/i.test(sent.slice(sent.lastIndexOf(" HTTP/1.1")));
@@ -111,7 +106,7 @@ async function answerOf(req: ClientRequest) {
 const guard = startGuard();
 after(() => guard.end());
 
-async function findOrSay(name: DocumentedProxy): Promise<Program | string> {
+async function findOrSay(name: ProxyName): Promise<Program | string> {
   try {
     return await findProxy(name, { folder: CACHE, guard, say: () => undefined });
   } catch (error) {
@@ -120,7 +115,7 @@ async function findOrSay(name: DocumentedProxy): Promise<Program | string> {
 }
 
 /** Looked up before the first suite begins: Node.js 20 runs the cleanup when it knows of no further suite. */
-const programs = new Map<DocumentedProxy, Program | string>();
+const programs = new Map<ProxyName, Program | string>();
 for (const name of DOCUMENTED_PROXIES) programs.set(name, await findOrSay(name));
 
 for (const [name, found] of programs)
@@ -132,7 +127,7 @@ for (const [name, found] of programs)
     () => behind(name, found as Program, guard),
   );
 
-function behind(name: DocumentedProxy, program: Program, held: Guard): void {
+function behind(name: ProxyName, program: Program, held: Guard): void {
   const world: World = { uploaded: 0, failed: null, events: (async function* () {})(), readiness: READY };
   /** Whether the team's rate limit is exhausted. */
   let blocked = false;
