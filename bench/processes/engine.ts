@@ -1,11 +1,6 @@
-import { composeChecks } from "../../src/app/checks/checks.ts";
-import { loadConfig } from "../../src/config/config.ts";
 import type { CheckPool } from "../../src/engine/threads/pool.ts";
 import { type CheckOutcome, isDeferred } from "../../src/engine/threads/thread-tasks.ts";
 import { cutByDomain } from "../../src/features/verify/batch/batch-cut.ts";
-import { createLog } from "../../src/platform/log.ts";
-import { createMetrics } from "../../src/platform/telemetry/metrics.ts";
-import { createRedis, type RedisClients } from "../../src/stores/redis.ts";
 import { parseAddress } from "../../src/verification/address/address.ts";
 import type { Evidence } from "../../src/verification/evidence.ts";
 import { decide } from "../../src/verification/verdict/verdict.ts";
@@ -13,10 +8,9 @@ import { measure } from "../cpu/cpu.ts";
 import { type PlannedAddress, planRun } from "../probing/plan.ts";
 import { ADDRESSES_PER_BATCH, BATCHES_IN_FLIGHT, ROWS_PER_CHUNK } from "../probing/probe-batches.ts";
 import { answerParent } from "../setup/child.ts";
+import { type Checks, startChecks } from "./checks.ts";
 
-let pool: CheckPool | null = null;
-let redis: RedisClients | null = null;
-let threads = 0;
+let checks: Checks | null = null;
 
 interface PlacedAddress {
   at: number;
@@ -39,7 +33,7 @@ function cut(planned: readonly PlannedAddress[]): PlacedAddress[][] {
 
 /** Runs all batches through the pool as jobs do: several at a time, each row patient. */
 async function probeAll(
-  checks: CheckPool,
+  pool: CheckPool,
   batches: readonly PlacedAddress[][],
   found: CheckOutcome[],
 ): Promise<void> {
@@ -47,7 +41,7 @@ async function probeAll(
   async function worker(): Promise<void> {
     for (let batch = batches[next++]; batch !== undefined; batch = batches[next++]) {
       const addresses = batch.map(({ address }) => address.whole);
-      const lines = await checks.checkBatch(addresses, "probed", "patient").outcomes;
+      const lines = await pool.checkBatch(addresses, "probed", "patient").outcomes;
       for (let i = 0; i < batch.length; i++) found[batch[i]?.at ?? 0] = lines[i] ?? null;
     }
   }
@@ -87,24 +81,18 @@ function judge(planned: readonly PlannedAddress[], found: readonly (Evidence | n
 
 const verbs = {
   async start(settings: Record<string, string>) {
-    const config = loadConfig(settings);
-    const log = createLog(config.logLevel);
-    redis = createRedis({ url: config.redis.url, name: "rcpt-bench", log });
-    await redis.start();
-    pool = composeChecks({ config, log, metrics: createMetrics(), redis }).pool;
-    threads = config.verify.threads;
-    await pool.ready();
-    return { threads };
+    checks = await startChecks(settings);
+    return { threads: checks.config.verify.threads };
   },
 
   /** Probes `count` addresses of run `run`, as rows of jobs are. */
   async probe({ run, count, domains }: { run: number; count: number; domains: number }) {
-    const checks = pool;
     if (checks === null) throw new Error("not started");
+    const { pool } = checks;
     const planned = planRun(run, count, domains);
     const batches = cut(planned);
     const lines = new Array<CheckOutcome>(planned.length).fill(null);
-    const sample = await measure(count, () => probeAll(checks, batches, lines));
+    const sample = await measure(count, () => probeAll(pool, batches, lines));
     const found = lines.map((line) => (isEvidence(line) ? line : null));
     return { sample, wrong: judge(planned, found) };
   },
@@ -112,7 +100,4 @@ const verbs = {
 
 export type EngineProcess = typeof verbs;
 
-answerParent(verbs, async () => {
-  await pool?.close();
-  redis?.stop();
-});
+answerParent(verbs, async () => checks?.close());

@@ -1,53 +1,26 @@
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Piscina } from "piscina";
-import { composeChecks } from "../../src/app/checks/checks.ts";
-import { loadConfig } from "../../src/config/config.ts";
 import { LIMITS } from "../../src/config/limits/limits.ts";
-import type { CheckPool } from "../../src/engine/threads/pool.ts";
 import type { CheckOutcome } from "../../src/engine/threads/thread-tasks.ts";
 import type { AddressQuestion } from "../../src/features/verify/answer/address-question.ts";
 import type { EvidenceFinding } from "../../src/features/verify/answer/evidence-finding.ts";
-import {
-  createExaminer,
-  type Examiner,
-  type FindingHandler,
-} from "../../src/features/verify/answer/examine.ts";
-import { type BatchExaminer, createBatchExaminer } from "../../src/features/verify/batch/examine-batch.ts";
-import { createEvidenceCache } from "../../src/features/verify/cache/evidence-cache.ts";
-import { createRetention } from "../../src/features/verify/cache/retention.ts";
-import { createInFlightChecks } from "../../src/features/verify/checks/in-flight-checks.ts";
-import { createLog } from "../../src/platform/log.ts";
-import { createMetrics } from "../../src/platform/telemetry/metrics.ts";
-import { systemClock } from "../../src/platform/time/clock.ts";
-import { createRedis, type RedisClients } from "../../src/stores/redis.ts";
-import { EVIDENCE_CODEC } from "../../src/verification/evidence/model.ts";
+import type { FindingHandler } from "../../src/features/verify/answer/examine.ts";
 import {
   OutcomePacker,
   type PackedOutcomes,
   readOutcomes,
 } from "../../src/verification/evidence/outcomes.ts";
-import { openLists } from "../../src/verification/lists/lists.ts";
 import { measure } from "../cpu/cpu.ts";
 import { planRun } from "../probing/plan.ts";
 import { answerParent } from "../setup/child.ts";
+import { asker, type Examiners, NEVER_CANCELLED, startExaminers } from "./checks.ts";
 
 /** Single rows in flight: fewer than a team's share of the pool. */
 const SINGLES = 2_000;
-const ASKER = {
-  teamId: "team_bench",
-  probing: false,
-  overlay: { isBlocked: () => false, isDisposable: () => false },
-};
-const NOBODY_GOES = { cancelled: () => false, onCancel: () => {} };
+const ASKER = asker(false);
 
-interface Rows {
-  pool: CheckPool;
-  redis: RedisClients;
-  examiner: Examiner;
-  batches: BatchExaminer;
-  constant: Piscina;
-}
+type Rows = Examiners & { constant: Piscina };
 
 let rows: Rows | null = null;
 
@@ -91,39 +64,10 @@ const isRight = (finding: EvidenceFinding | undefined) =>
 
 const verbs = {
   async start(settings: Record<string, string>) {
-    const config = loadConfig(settings);
-    const log = createLog(config.logLevel);
-    const redis = createRedis({ url: config.redis.url, name: "rcpt-bench", log });
-    await redis.start();
-    const checks = composeChecks({ config, log, metrics: createMetrics(), redis });
-    await checks.pool.ready();
-    const { pool } = checks;
-    const { threads, cacheEntries } = config.verify;
-    const clock = systemClock;
-    const cache = createEvidenceCache({
-      codec: EVIDENCE_CODEC,
-      redis: redis.commands,
-      clock,
-      log,
-      maxEntries: cacheEntries,
-    });
-    const lists = openLists(checks.lists);
-    const parts = { clock, log, cache, lists, pool, keep: createRetention({}), onLookup: () => {} };
-    const inFlight = createInFlightChecks({
-      ...parts,
-      deadlineMs: LIMITS.bulk.rowDeadlineMs,
-      onSettled: () => {},
-    });
-    const examiner = createExaminer({ ...parts, inFlight, isPromoted: () => false });
-    const [line] = await pool.checkBatch(["a@example.test"], "unprobed", "bulk").outcomes;
-    const constant = startConstant(threads, line ?? null);
-    rows = {
-      pool,
-      redis,
-      examiner,
-      batches: createBatchExaminer({ ...parts, signals: config.signals }),
-      constant,
-    };
+    const examiners = await startExaminers(settings);
+    const { threads } = examiners.config.verify;
+    const [line] = await examiners.pool.checkBatch(["a@example.test"], "unprobed", "bulk").outcomes;
+    rows = { ...examiners, constant: startConstant(threads, line ?? null) };
     return { threads };
   },
 
@@ -135,7 +79,7 @@ const verbs = {
     const sample = await measure(input.count, () =>
       eachOf(chunks, LIMITS.bulk.tasksAtOnce, async (questions) => {
         const options = { refresh: () => false, waitsForSite: false };
-        const answers = await batches.examine(questions, options, NOBODY_GOES).done;
+        const answers = await batches.examine(questions, options, NEVER_CANCELLED).done;
         for (const { finding } of answers) if (!isRight(finding)) wrong += 1;
       }),
     );
@@ -149,7 +93,7 @@ const verbs = {
     const sample = await measure(input.count, () =>
       eachOf(questionsOf(input), SINGLES, async (question) => {
         const startedMs = performance.now();
-        const finding = await examiner.find(question, false, { startedMs, ...NOBODY_GOES }, AS_FOUND);
+        const finding = await examiner.find(question, false, { startedMs, ...NEVER_CANCELLED }, AS_FOUND);
         if (!isRight(finding)) wrong += 1;
       }),
     );
@@ -187,7 +131,6 @@ function startConstant(threads: number, line: CheckOutcome): Piscina {
 export type RowsProcess = typeof verbs;
 
 answerParent(verbs, async () => {
-  await rows?.pool.close();
   await rows?.constant.destroy();
-  rows?.redis.stop();
+  await rows?.close();
 });
