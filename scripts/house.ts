@@ -1,10 +1,8 @@
 // npm run house: prints how many lines, long functions and large folders the code has, each beside its upper bound (the
-// column "bar"), and then lists the functions, names, folders and words that exceed one.
+// column "bar"), and then lists the functions, names and folders that exceed one.
 import { resolve } from "node:path";
-import { countLines, type Lines } from "./house/lines.ts";
-import { section, table } from "./house/report.ts";
-import { countPrivateWords } from "./house/words.ts";
-import { CODE_FOLDERS, filesIn, isCode, readTexts } from "./layers/files.ts";
+import { figureTable } from "../bench/report/table.ts";
+import { CODE_FOLDERS, countLines, filesIn, isCode, type Lines, readTexts } from "./layers/files.ts";
 import { foldersOf, isProduct, isTooSmall, longFunctions, sharedExports } from "./layers/measures.ts";
 import { parseSources } from "./layers/parse.ts";
 import { FOLDER_FILES_MAX, FOLDER_FILES_MIN, FUNCTION_LINES_MAX } from "./layers/table.ts";
@@ -24,6 +22,10 @@ const folders = foldersOf(paths.filter((path) => !path.startsWith("test/"))).sor
 );
 const productFolders = folders.filter(({ path }) => isProduct(`${path}/`));
 
+function section(title: string, body: string): string {
+  return `\n${title}\n\n${body || "none"}`;
+}
+
 function linesRow(name: string, bar: string, lines: Lines): (string | number)[] {
   const data = lines.data > 0 ? `, and ${lines.data.toLocaleString("en-US")} lines of data` : "";
   return [`${name}, lines of code`, lines.code, bar, `${lines.files} files${data}`];
@@ -33,7 +35,7 @@ const printed: string[] = [];
 const inProduct = functions.filter(({ path }) => isProduct(path)).length;
 const [largest] = productFolders;
 printed.push(
-  table(
+  figureTable(
     ["", "today", "bar", ""],
     [
       linesRow("src + workers", "≤ 58,000", countLines(texts, ["src", "workers"])),
@@ -59,7 +61,7 @@ printed.push(
 const worst = functions
   .slice(0, WORST_FUNCTIONS)
   .map(({ path, name, line, lines }) => [name, lines, `${path}:${line}`] as const);
-printed.push(section("Longest functions", worst.length > 0 ? table(["", "lines", ""], worst) : ""));
+printed.push(section("Longest functions", worst.length > 0 ? figureTable(["", "lines", ""], worst) : ""));
 printed.push(
   section(
     "Exported names that two or more files declare",
@@ -71,18 +73,6 @@ printed.push(
   section(
     `Folders with more than ${FOLDER_FILES_MAX} or fewer than ${FOLDER_FILES_MIN} files`,
     outside.map(({ path, files }) => `${path}: ${files}`).join("\n"),
-  ),
-);
-const rows = countPrivateWords(product).flatMap(({ word: { word, term }, ...count }) => {
-  const sum = count.identifiers + count.comments + count.strings + count.paths;
-  return sum === 0 ? [] : [[word, sum, count.identifiers, count.comments, count.strings, count.paths, term]];
-});
-printed.push(
-  section(
-    "Private words in src + workers (strings: also public names, which stay)",
-    rows.length > 0
-      ? table(["", "all", "identifiers", "comments", "strings", "paths", "say instead"], rows)
-      : "",
   ),
 );
 // In one write, so that a reader that closes the pipe early (`| head`) does not make it fail.

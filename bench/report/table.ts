@@ -54,6 +54,16 @@ export function inColumns(
   return rows.map((row) => row.map(pad).join("  ").trimEnd());
 }
 
+/** Rows as columns: those that have figures alone to the right, with thousands apart, the others to the left. */
+export function figureTable(
+  head: readonly string[],
+  rows: readonly (readonly (string | number)[])[],
+): string {
+  const textOf = (cell: string | number) => (typeof cell === "number" ? cell.toLocaleString("en-US") : cell);
+  const isRight = (column: number) => rows.every((row) => typeof row[column] === "number");
+  return inColumns([head, ...rows.map((row) => row.map(textOf))], isRight).join("\n");
+}
+
 /** Columns padded to their widest cell: the first and the last to the left, figures to the right. */
 export function alignColumns(rows: readonly string[][]): string[] {
   const last = Math.max(0, ...rows.map((row) => row.length)) - 1;

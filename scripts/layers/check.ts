@@ -1,10 +1,17 @@
 import { posix } from "node:path";
-import { environmentLine, type Import, importsOf } from "./scan.ts";
+import type { SourceFile } from "typescript/unstable/ast";
+import type { Trees } from "./measures.ts";
 import { repeatableSubselects } from "./subselects.ts";
-import { ENVIRONMENT_READER, FILE_LINES_MAX, featureOf, LAYERS, layerOf, UWS } from "./table.ts";
-
-/** Text of each source file by its path relative to the project, with forward slashes. */
-export type Sources = ReadonlyMap<string, string>;
+import { environmentLine, type Import, importsOf } from "./syntax.ts";
+import {
+  ENVIRONMENT_READER,
+  FILE_LINES_MAX,
+  featureOf,
+  LAYERS,
+  layerOf,
+  PRIVATE_WORDS,
+  UWS,
+} from "./table.ts";
 
 /** Project path of a relative import; null for packages and built-in modules. */
 function targetOf(path: string, specifier: string): string | null {
@@ -26,20 +33,31 @@ function objection(path: string, { specifier }: Import): string | null {
   return `${from} may not import ${to}`;
 }
 
-function checkFile(path: string, text: string): string[] {
+/** Lines of a file that have a private word, in any spelling of an identifier, each with the word. */
+function privateWords({ text }: SourceFile): [line: number, word: string][] {
+  return text.split("\n").flatMap((line, at): [number, string][] => {
+    const plain = line.replaceAll(/([a-z\d])([A-Z])/g, "$1 $2").replaceAll(/[_-]/g, " ");
+    const word = PRIVATE_WORDS.exec(plain.toLowerCase())?.[0];
+    return word === undefined ? [] : [[at + 1, word]];
+  });
+}
+
+function checkFile(path: string, file: SourceFile): string[] {
   const found: string[] = [];
   const isProduct = /^(src|workers)\/|^packages\/[a-z]+\/src\//.test(path);
   if (isProduct) {
     if (layerOf(path) === null) found.push(`${path}:1 belongs to no layer`);
-    for (const entry of importsOf(text)) {
+    for (const entry of importsOf(file)) {
       const why = objection(path, entry);
       if (why !== null) found.push(`${path}:${entry.line} ${why}`);
     }
-    const line = path === ENVIRONMENT_READER ? null : environmentLine(text);
+    const line = path === ENVIRONMENT_READER ? null : environmentLine(file);
     if (line !== null) found.push(`${path}:${line} only ${ENVIRONMENT_READER} may read process.env`);
-    for (const { line: at, why } of repeatableSubselects(path, text)) found.push(`${path}:${at} ${why}`);
+    for (const { line: at, why } of repeatableSubselects(path, file)) found.push(`${path}:${at} ${why}`);
+    for (const [at, word] of privateWords(file))
+      found.push(`${path}:${at} "${word}" is a word of this project alone: use the field's term`);
   }
-  const lines = text.trimEnd().split("\n").length;
+  const lines = file.text.trimEnd().split("\n").length;
   if (lines > FILE_LINES_MAX) found.push(`${path}:1 has ${lines} lines, ${FILE_LINES_MAX} at most`);
   return found;
 }
@@ -50,13 +68,13 @@ type Graph = ReadonlyMap<string, Iterable<string>>;
  * Imports of each file among the sources. Imports of types count: such a cycle is one of the design, though not at run
  * time.
  */
-function fileGraph(sources: Sources): Graph {
-  const targets = (path: string, text: string) =>
-    importsOf(text).flatMap(({ specifier }) => {
+function fileGraph(trees: Trees): Graph {
+  const targets = (path: string, file: SourceFile) =>
+    importsOf(file).flatMap(({ specifier }) => {
       const target = targetOf(path, specifier);
-      return target !== null && sources.has(target) ? [target] : [];
+      return target !== null && trees.has(target) ? [target] : [];
     });
-  return new Map([...sources].map(([path, text]) => [path, targets(path, text)]));
+  return new Map([...trees].map(([path, file]) => [path, targets(path, file)]));
 }
 
 /** For each feature, the other features that it imports. */
@@ -96,10 +114,13 @@ function cyclesOf(graph: Graph): string[] {
   return found;
 }
 
-/** Everything that breaks a rule, one line each; empty when all is well. */
-export function checkSources(sources: Sources): string[] {
-  const broken = [...sources].flatMap(([path, text]) => checkFile(path, text));
-  const files = fileGraph(sources);
+/**
+ * Everything that breaks a rule, one line each; empty when all is well.
+ * @param trees the syntax trees by path relative to the project, with forward slashes
+ */
+export function checkSources(trees: Trees): string[] {
+  const broken = [...trees].flatMap(([path, file]) => checkFile(path, file));
+  const files = fileGraph(trees);
   return [
     ...broken,
     ...cyclesOf(files).map((cycle) => `import cycle: ${cycle}`),

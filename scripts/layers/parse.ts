@@ -1,7 +1,6 @@
 import type { SourceFile } from "typescript/unstable/ast";
 import { createVirtualFileSystem } from "typescript/unstable/fs";
 import { API } from "typescript/unstable/sync";
-import type { Sources } from "./check.ts";
 
 const ROOT = "/project";
 /** One project of exactly these files: nothing is resolved, so no import is followed and no library is loaded. */
@@ -14,8 +13,8 @@ const OPTIONS = {
   module: "esnext",
 };
 
-/** Syntax trees by path, made by the compiler that also checks the types. A syntax error throws. */
-export function parseSources(sources: Sources): Map<string, SourceFile> {
+/** Syntax trees by the paths of `sources`, made by the compiler that also checks the types. A syntax error throws. */
+export function parseSources(sources: ReadonlyMap<string, string>): Map<string, SourceFile> {
   const files = Object.fromEntries([...sources].map(([path, text]) => [`${ROOT}/${path}`, text]));
   files[`${ROOT}/tsconfig.json`] = JSON.stringify({ compilerOptions: OPTIONS, files: [...sources.keys()] });
   const api = new API({ cwd: ROOT, fs: createVirtualFileSystem(files) });

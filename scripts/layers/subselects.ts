@@ -1,4 +1,5 @@
-import { templatesOf } from "./templates.ts";
+import type { SourceFile } from "typescript/unstable/ast";
+import { templatesOf } from "./syntax.ts";
 
 /**
  * Subselects that lock rows or are limited, in the SQL of a source.
@@ -78,19 +79,19 @@ export function subselectsOf(sql: string): Subselect[] {
 const RELEASED = /^src\/stores\/postgres\/migrations\/0001-to-0015\//;
 
 /** Lines of a source where a subselect may run more than once, and why. */
-export function repeatableSubselects(path: string, source: string): { line: number; why: string }[] {
+export function repeatableSubselects(path: string, file: SourceFile): { line: number; why: string }[] {
   if (RELEASED.test(path)) return [];
-  return templatesOf(source).flatMap(({ start, text }) =>
+  return templatesOf(file).flatMap(({ start, text }) =>
     subselectsOf(text).flatMap(({ holder, locks, index }) => {
       const why = objection(holder, locks);
-      return why === null ? [] : [{ line: source.slice(0, start + index).split("\n").length, why }];
+      return why === null ? [] : [{ line: file.text.slice(0, start + index).split("\n").length, why }];
     }),
   );
 }
 
 function objection(holder: Holder, locks: boolean): string | null {
   if (locks && holder === "fragment")
-    return "writes a lock outside of its statement, where nobody sees what it is part of";
+    return "writes a lock outside of its statement, where the reader does not see what it is part of";
   if (locks && holder !== "materialized" && holder !== "statement")
     return "locks rows in a subselect: take them in a CTE `as materialized (…)`, which runs once whatever the plan";
   if (!locks && holder === "membership")

@@ -117,3 +117,103 @@ export function exportsOf(file: SourceFile): Set<string> {
   }
   return names;
 }
+
+/** One import of a file: `import`, `import type`, `export … from`, `import()` or `require()`. */
+export interface Import {
+  specifier: string;
+  line: number;
+}
+
+/** Text of the node that names a module; undefined: this node imports nothing. */
+function specifierOf(node: Node): string | undefined {
+  const {
+    moduleSpecifier,
+    expression,
+    argument,
+    arguments: given,
+  } = node as Node & {
+    moduleSpecifier?: Node & { text: string };
+    expression?: Node & { text?: string };
+    argument?: Node & { literal?: Node & { text?: string } };
+    arguments?: readonly (Node & { text?: string })[];
+  };
+  if (isImportDeclaration(node) || isExportDeclaration(node)) return moduleSpecifier?.text;
+  if (node.kind === SyntaxKind.ImportType) return argument?.literal?.text;
+  if (node.kind !== SyntaxKind.CallExpression) return undefined;
+  const isCall = expression?.kind === SyntaxKind.ImportKeyword || expression?.text === "require";
+  return isCall && given?.[0]?.kind === SyntaxKind.StringLiteral ? given[0].text : undefined;
+}
+
+/** All imports of a module, in the order of their lines. */
+export function importsOf(file: SourceFile): Import[] {
+  const found: Import[] = [];
+  function visit(node: Node): void {
+    const specifier = specifierOf(node);
+    if (specifier !== undefined) found.push({ specifier, line: lineOf(file, node.getStart(file)) });
+    node.forEachChild(visit);
+  }
+  visit(file);
+  return found;
+}
+
+/** Line of the first mention of the process environment, or null. */
+export function environmentLine(file: SourceFile): number | null {
+  let line: number | null = null;
+  function visit(node: Node): void {
+    const { expression, argumentExpression } = node as Node & {
+      expression?: Node & { text?: string };
+      argumentExpression?: Node & { text?: string };
+    };
+    const isProcess = expression !== undefined && (textOfName(expression) ?? expression.text) === "process";
+    const isRead = isProcess && (textOfName(node) ?? argumentExpression?.text) === "env";
+    const isImport =
+      isImportDeclaration(node) &&
+      /^(node:)?process$/.test(specifierOf(node) ?? "") &&
+      /\benv\b/.test(file.text.slice(node.getStart(file), node.end));
+    if (isRead || isImport) line ??= lineOf(file, node.getStart(file));
+    else node.forEachChild(visit);
+  }
+  visit(file);
+  return line;
+}
+
+/**
+ * A template literal of a source, from behind its first backtick. Code in it is blanked except for its `$`; templates
+ * within that code are part of it.
+ */
+export interface Template {
+  start: number;
+  text: string;
+}
+
+const WHOLE_TEMPLATES = new Set([SyntaxKind.NoSubstitutionTemplateLiteral, SyntaxKind.TemplateExpression]);
+const TEMPLATE_TEXTS = new Set([
+  SyntaxKind.NoSubstitutionTemplateLiteral,
+  SyntaxKind.TemplateHead,
+  SyntaxKind.TemplateMiddle,
+  SyntaxKind.TemplateTail,
+]);
+
+const blanked = (text: string) => text.replaceAll(/[^\n]/g, " ");
+
+/** All outermost templates of a source. */
+export function templatesOf(file: SourceFile): Template[] {
+  const found: Template[] = [];
+  function visit(node: Node, around: Template | null): void {
+    // Behind its first character, a backtick or brace, up to its last.
+    const [start, end] = [node.getStart(file) + 1, node.end - 1];
+    let template = around;
+    if (template === null && WHOLE_TEMPLATES.has(node.kind)) {
+      template = { start, text: blanked(file.text.slice(start, end)) };
+      found.push(template);
+    }
+    if (template !== null && TEMPLATE_TEXTS.has(node.kind)) {
+      const text = file.text.slice(start, end).replaceAll(/\\[\s\S]/g, blanked);
+      const [before, behind] = [start - template.start, end - template.start];
+      template.text = template.text.slice(0, before) + text + template.text.slice(behind);
+    }
+    node.forEachChild((child) => visit(child, template));
+  }
+  visit(file, null);
+  return found;
+}

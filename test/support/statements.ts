@@ -1,9 +1,10 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
+import { filesIn, readTexts } from "../../scripts/layers/files.ts";
+import { parseSources } from "../../scripts/layers/parse.ts";
 import { subselectsOf } from "../../scripts/layers/subselects.ts";
-import { templatesOf } from "../../scripts/layers/templates.ts";
+import { templatesOf } from "../../scripts/layers/syntax.ts";
 
-const SOURCES = resolve(import.meta.dirname, "../../src");
+const ROOT = resolve(import.meta.dirname, "../..");
 const RUN_ONCE = /^src\/stores\/postgres\/migrations\//;
 
 /** The function or method whose code contains `index`: the last one that begins before it. */
@@ -18,17 +19,13 @@ function functionAt(source: string, index: number): string {
  */
 export function takersOfRows(): string[] {
   const found = new Set<string>();
-  for (const entry of readdirSync(SOURCES, { recursive: true, withFileTypes: true })) {
-    if (!entry.isFile() || !entry.name.endsWith(".ts")) continue;
-    const path = join(entry.parentPath, entry.name);
-    const name = `src/${path.slice(SOURCES.length + 1)}`;
-    if (RUN_ONCE.test(name)) continue;
-    const source = readFileSync(path, "utf8");
-    for (const { start, text } of templatesOf(source)) {
+  const paths = filesIn(ROOT, ["src"]).filter((path) => path.endsWith(".ts") && !RUN_ONCE.test(path));
+  for (const [path, file] of parseSources(readTexts(ROOT, paths))) {
+    for (const { start, text } of templatesOf(file)) {
       const subselects = subselectsOf(text);
       const isTaker = subselects.some(({ holder }) => holder === "materialized");
       const isLimited = subselects.some(({ locks }) => locks) && subselects.some(({ locks }) => !locks);
-      if (isTaker || isLimited) found.add(`${name} ${functionAt(source, start)}`);
+      if (isTaker || isLimited) found.add(`${path} ${functionAt(file.text, start)}`);
     }
   }
   return [...found].sort();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { countLines } from "../../../../scripts/house/lines.ts";
-import { table } from "../../../../scripts/house/report.ts";
+import { figureTable } from "../../../bench/report/table.ts";
+import { countLines } from "../../../scripts/layers/files.ts";
 
 test("lines of code and of data are counted separately, by folder", () => {
   const texts = new Map([
@@ -18,7 +18,7 @@ test("lines of code and of data are counted separately, by folder", () => {
 
 test("columns of figures stand to the right, with thousands apart", () => {
   assert.equal(
-    table(
+    figureTable(
       ["", "today", "bar"],
       [
         ["src", 85_578, "≤ 58,000"],
