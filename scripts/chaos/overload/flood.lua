@@ -8,11 +8,11 @@
 -- a rate it sleeps only while no connection is idle. Otherwise it never sleeps, so that the server need not wake it.
 -- At the end it prints a line of JSON: see flood.ts.
 --
--- It needs bench/sinks/sockets.lua before it, and: port, connections, forS, onsetS, graceS, teams (a list of { name,
+-- It needs bench/sinks/sockets.lua and bench/api/http-client.lua before it, and: port, connections, forS, onsetS, graceS, teams (a list of { name,
 -- key, perS }, with perS 0 for no rate), and the values that `requestOf` makes addresses from.
 local ROOM, TURN, STEP_US, STEPS = 8192, 64, 100, 600000
 
-local fds = ffi.new("int[?]", connections)
+local fds = connectAll(connections)
 -- By connection: number of the team whose request it carries (0: idle), due time of that request, and bytes of its
 -- answer received so far.
 local whose = ffi.new("int32_t[?]", connections)
@@ -22,15 +22,11 @@ local buffers = ffi.new("char[?]", connections * ROOM)
 local idle = ffi.new("int32_t[?]", connections)
 local idles = 0
 
-local function open(which) fds[which] = connectOne(which) end
 local function rest(which)
   whose[which], idle[idles] = 0, which
   idles = idles + 1
 end
-for which = 0, connections - 1 do
-  open(which)
-  rest(which)
-end
+for which = 0, connections - 1 do rest(which) end
 
 -- Counts of latencies, in steps of STEP_US; the last step also counts all longer ones.
 local function histogram() return { steps = ffi.new("uint32_t[?]", STEPS + 1), count = 0 } end
@@ -93,31 +89,17 @@ end
 
 local function again(which)
   C.close(fds[which])
-  open(which)
+  fds[which] = connectOne(which)
 end
-local LENGTHS = { "\r\nContent-Length: ", "\r\ncontent-length: " }
 local function find(start, length, text)
   local at = C.memmem(start, length, text, #text)
   if at == nil then return nil end
   return ffi.cast("const char *", at) + #text
 end
--- Bytes of the answer at `start`, and bytes of its head; nil while the head is incomplete.
-local function bytesOf(start, length)
-  local body = find(start, length, "\r\n\r\n")
-  if body == nil then return nil end
-  local field = find(start, body - start, LENGTHS[1]) or find(start, body - start, LENGTHS[2])
-  if field == nil then fail("an answer without a length") end
-  local bytes = 0
-  while field[0] >= 48 and field[0] <= 57 do
-    bytes = bytes * 10 + field[0] - 48
-    field = field + 1
-  end
-  return tonumber(body - start) + bytes, tonumber(body - start)
-end
 
-local function howOf(start, length, head)
-  local status = ffi.string(start + 9, 3)
-  local body, bytes = start + head, length - head
+local function howOf(start, length)
+  local status, body = ffi.string(start + 9, 3), find(start, length, "\r\n\r\n")
+  local bytes = start + length - body
   if status == "200" then
     return find(body, bytes, '"reason":"deadline"') and "200 deadline" or "200", true
   end
@@ -183,10 +165,9 @@ local function receive(which)
   end
   have = have + more
   got[which] = have
-  local whole, head = bytesOf(room, have)
-  if whole == nil or have < whole then return end
-  if whose[which] == 0 or have > whole then fail("an answer that nobody asked for") end
-  answered(which, howOf(room, whole, head))
+  if not isWhole(room, have) then return end
+  if whose[which] == 0 then fail("an answer without a request") end
+  answered(which, howOf(room, have))
   rest(which)
 end
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { quoted, runScript, SOCKETS } from "../../../bench/api/lua.ts";
+import { HTTP_CLIENT, quoted, runScript, SOCKETS } from "../../../bench/api/lua.ts";
 import type { Guard } from "../../embedded/guard.ts";
 import type { Wrk } from "../../embedded/wrk.ts";
 import { DOMAINS, domainName } from "../deployment/site-world.ts";
@@ -89,6 +89,7 @@ export function floodScript({ port, teams, forMs, connections, graceMs }: FloodO
     `local first, later = ${formsFrom(0)}, ${formsFrom(ROUND)}`,
     `local teams = { ${teams.map(({ name, key, perS }) => `{ name = ${quoted(name)}, key = ${quoted(key)}, perS = ${perS ?? 0} }`).join(", ")} }`,
     SOCKETS,
+    HTTP_CLIENT,
     BODY,
   ].join("\n");
 }
