@@ -61,14 +61,13 @@ export const LIMITS = {
   bulkAtOnceMax: 20,
   bulkWaitMs: 600_000,
   bulkWaitMaxMs: 86_400_000,
-  bulkPollMs: 1_000,
-  /** Timeout of a call that submits, polls or cancels a job. */
-  bulkCallMs: 60_000,
-  /** After Ctrl-C: timeout of each call that cancels a job, and attempts at a submission without an answer. */
+  /** Timeout of a call with all its repeats, and the most attempts: then the job is given up. */
+  bulkCallMs: 300_000,
+  bulkCallAttempts: 20,
+  /** After so long without an answer a submission is repeated. */
+  bulkSilenceMs: 60_000,
+  /** After Ctrl-C: timeout of each call that cancels a job, or repeats a submission without an answer. */
   bulkCancelMs: 5_000,
-  bulkCancelTries: 3,
-  /** In a row: then the job is given up. */
-  bulkCallFailures: 20,
   thresholds: 20,
   /** Most distinct statuses, codes, verdicts and causes; further ones are counted as "other". */
   names: 64,

@@ -18,7 +18,7 @@ export interface BulkView {
   downloadMs: number | null;
   downloadBytes: number | null;
   verdicts: Record<string, number>;
-  /** 429, 503 and broken connections meanwhile; all of them were retried. */
+  /** Answers with 429 or 5xx, and broken connections meanwhile; what may be repeated was. */
   triedAgain: number;
   /** Failure or inconsistency; null: none. */
   fault: string | null;

@@ -1,7 +1,7 @@
+import type { JobSnapshot } from "../../packages/client/src/index.ts";
 import { type Clock, pause } from "../../src/platform/time/clock.ts";
 import type { AddressSource } from "./addresses.ts";
-import { LIMITS } from "./bounds.ts";
-import { type BulkCalls, BulkFault, type JobState } from "./bulk-calls.ts";
+import { type BulkCallSettings, BulkCalls, BulkFault } from "./bulk-calls.ts";
 import type { BulkView } from "./bulk-view.ts";
 import type { BulkPlan } from "./options.ts";
 
@@ -9,8 +9,7 @@ export interface BulkDriverParts {
   plan: BulkPlan;
   /** Share of the rows that all jobs of this run have in common: the cache should know them from the second on. */
   repeat: number;
-  /** Calls of one job each. */
-  calls(): BulkCalls;
+  service: Omit<BulkCallSettings, "ending">;
   addresses: AddressSource;
   clock: Clock;
   /** Part of the names of uploads and of idempotency keys. */
@@ -32,10 +31,15 @@ export interface BulkDriver {
   readonly processed: number;
 }
 
-const ENDS: ReadonlySet<string> = new Set(["completed", "failed", "cancelled"]);
+const INTERRUPTED = "interrupted";
+const GIVEN_UP = "had not ended when the wait for it was over; it goes on at the server";
 
 /** Inconsistency of a completed job; null: none. */
-export function faultOf(job: JobState, rows: number, lines: number): string | null {
+export function faultOf(
+  job: { rows: Pick<JobSnapshot["rows"], "total" | "processed">; verdicts: JobSnapshot["verdicts"] },
+  rows: number,
+  lines: number,
+): string | null {
   const judged = Object.values(job.verdicts).reduce((sum, count) => sum + count, 0);
   if (job.rows.total !== rows) return `${rows} rows were sent, the job has ${job.rows.total}`;
   if (job.rows.processed !== rows) return `${rows} rows were sent, ${job.rows.processed} were processed`;
@@ -47,19 +51,15 @@ export function faultOf(job: JobState, rows: number, lines: number): string | nu
 /** One job: submitted, followed, read. */
 class JobRun {
   readonly #parts: BulkDriverParts;
-  readonly #stopped: Promise<void>;
-  /** When it is given up, monotonic. */
-  readonly #givenUpMs: number;
+  readonly #ending = new AbortController();
   readonly #calls: BulkCalls;
   readonly view: BulkView;
   processed = 0;
 
-  constructor(parts: BulkDriverParts, stopped: Promise<void>, startMs: number, number: number) {
-    const { clock, plan, endMs } = parts;
+  constructor(parts: BulkDriverParts, startMs: number, number: number) {
+    const { clock, plan, service } = parts;
     this.#parts = parts;
-    this.#stopped = stopped;
-    this.#givenUpMs = startMs + endMs + plan.waitMs;
-    this.#calls = parts.calls();
+    this.#calls = new BulkCalls({ ...service, ending: this.#ending.signal });
     this.view = {
       ...{ number, id: null, rows: plan.rows, atS: Math.round(clock.monotonic() - startMs) / 1_000 },
       ...{ status: "unsubmitted", submitMs: null, endToEndMs: null, rowsPerS: null },
@@ -67,37 +67,44 @@ class JobRun {
     };
   }
 
-  /** Never rejects: what went wrong is in the view. */
-  async run(list: readonly string[]): Promise<void> {
+  /** Never rejects: what went wrong is in the view. @param waitMs how long it is waited for */
+  async run(list: readonly string[], waitMs: number): Promise<void> {
+    const { clock, stopping } = this.#parts;
+    const givingUp = clock.after(waitMs, () => {
+      this.#ending.abort(new BulkFault(this.view.id === null ? "could not be submitted in time" : GIVEN_UP));
+    });
+    const interrupt = () => this.#ending.abort(new BulkFault(INTERRUPTED));
+    stopping.addEventListener("abort", interrupt, { once: true });
     try {
+      if (stopping.aborted) interrupt();
       await this.#through(list);
     } catch (error) {
       this.view.fault = error instanceof BulkFault ? error.message : `no answer: ${(error as Error).message}`;
-      if (this.#parts.stopping.aborted) await this.#leaveNothing();
+      if (stopping.aborted) await this.#leaveNothing();
+    } finally {
+      givingUp.cancel();
+      stopping.removeEventListener("abort", interrupt);
     }
     this.view.triedAgain = this.#calls.triedAgain;
   }
 
-  async #submit(list: readonly string[]): Promise<JobState> {
+  async #submit(list: readonly string[]): Promise<JobSnapshot> {
     const name = `load-${this.#parts.run}-${this.view.number}`;
     const source =
       this.#parts.plan.way === "inline"
-        ? { emails: list }
+        ? { emails: [...list] }
         : { upload_id: await this.#calls.upload(`${name}.csv`, list) };
     return this.#calls.submit(source, name);
   }
 
-  async #follow(taken: JobState): Promise<JobState> {
-    const { clock, stopping } = this.#parts;
-    for (let job = taken; ; job = await this.#calls.look(taken.id)) {
+  async #follow(taken: JobSnapshot): Promise<JobSnapshot> {
+    let last = taken;
+    for await (const job of this.#calls.progress(taken.id)) {
+      last = job;
       this.view.status = job.status;
       this.processed = job.rows.processed;
-      if (ENDS.has(job.status)) return job;
-      if (stopping.aborted) throw new BulkFault("interrupted");
-      if (clock.monotonic() > this.#givenUpMs)
-        throw new BulkFault("had not ended when the wait for it was over; it goes on at the server");
-      await Promise.race([pause(clock, LIMITS.bulkPollMs), this.#stopped]);
     }
+    return last;
   }
 
   async #through(list: readonly string[]): Promise<void> {
@@ -123,8 +130,9 @@ class JobRun {
   /** So that an interrupted load leaves no load behind. */
   async #leaveNothing(): Promise<void> {
     const { id, status } = this.view;
+    const hasEnded = status === "completed" || status === "failed" || status === "cancelled";
     if (id === null) await this.#calls.cancelSubmitted();
-    else if (!ENDS.has(status)) await this.#calls.cancel(id);
+    else if (!hasEnded) await this.#calls.cancel(id);
   }
 }
 
@@ -133,10 +141,9 @@ export function createBulkDriver(parts: BulkDriverParts): BulkDriver {
   const jobs: JobRun[] = [];
   const running = new Set<Promise<void>>();
   const common: string[] = [];
-  /** One listener for all waiters: a listener for each would never be removed. */
-  const stopped = aborted(stopping);
   const finished = new AbortController();
-  const over = Promise.race([stopped, aborted(finished.signal)]);
+  // One listener for all waiters: a listener for each would never be removed.
+  const over = Promise.race([aborted(stopping), aborted(finished.signal)]);
   let leftOut = 0;
 
   function listOf(): string[] {
@@ -146,9 +153,11 @@ export function createBulkDriver(parts: BulkDriverParts): BulkDriver {
   }
 
   function begin(startMs: number): void {
-    const job = new JobRun(parts, stopped, startMs, jobs.length + 1);
+    const job = new JobRun(parts, startMs, jobs.length + 1);
     jobs.push(job);
-    const under: Promise<void> = job.run(listOf()).finally(() => running.delete(under));
+    const under: Promise<void> = job
+      .run(listOf(), startMs + endMs + plan.waitMs - clock.monotonic())
+      .finally(() => running.delete(under));
     running.add(under);
   }
 

@@ -4,7 +4,6 @@ import type { Clock } from "../../src/platform/time/clock.ts";
 import { type AddressSource, createListedAddresses, createMadeUpAddresses, readEmails } from "./addresses.ts";
 import { LIMITS } from "./bounds.ts";
 import { type BulkDriver, createBulkDriver } from "./bulk.ts";
-import { createBulkCalls } from "./bulk-calls.ts";
 import { createClosedLoop } from "./closed-loop.ts";
 import { createConnection } from "./connection.ts";
 import { createOpenLoop } from "./open-loop.ts";
@@ -82,8 +81,8 @@ function assemble(
     graceMs: options.graceMs,
   };
   const { origin, basePath, mix, bulk: plan } = options;
-  const calls = () => createBulkCalls({ origin, basePath, key, clock, stopping: interrupted });
-  const bulkParts = { repeat: mix.repeat, calls, addresses, clock, run, endMs, stopping: interrupted };
+  const service = { origin, basePath, key };
+  const bulkParts = { repeat: mix.repeat, service, addresses, clock, run, endMs, stopping: interrupted };
   return {
     tally,
     loop: loopOf(options, parts, random),

@@ -155,12 +155,15 @@ describe("a load on a server that misbehaves", () => {
       argv,
       (request, response) => {
         seen.push(`${request.method} ${request.url}`);
+        response.setHeader("Content-Type", "application/json");
         if (request.url !== "/v1/verify/bulk") return void response.end(JSON.stringify(job));
         names.add(request.headers["idempotency-key"]);
         // Taken, and never answered; still being worked on when it is repeated; then known.
         if (seen.length === 1) interrupted.abort();
         else if (seen.length === 2)
-          response.writeHead(409, { "Retry-After": "1" }).end('{"code":"idempotency_in_flight"}');
+          response
+            .writeHead(409, { "Retry-After": "1" })
+            .end('{"code":"idempotency_in_flight","detail":"."}');
         else response.writeHead(202).end(JSON.stringify(job));
       },
       interrupted.signal,
