@@ -1,5 +1,5 @@
+import type { Client, JobSnapshot } from "../../packages/client/src/index.ts";
 import { loadConfig } from "../../src/config/config.ts";
-import type { BulkJob } from "../../src/features/bulk/jobs/job-view.ts";
 import { residentOf } from "../cpu/resident.ts";
 import { planInternet } from "../probing/plan-internet.ts";
 import { InvalidRun } from "../report/figures.ts";
@@ -9,7 +9,7 @@ import { type BenchContext, bulkSettingsFor, withChildren } from "../setup/conte
 import { startRole } from "../setup/role.ts";
 import { ANY_LISTS, makeTeam } from "../setup/teams.ts";
 import { startMail } from "../sinks/mail.ts";
-import { type BulkClient, completed, submitUpload, upload } from "./bulk-job.ts";
+import { completed, submitUpload, upload } from "./bulk-job.ts";
 import { startJobsWorld } from "./jobs-world.ts";
 import { bulkMemoryTerms, type MemoryTerm, totalOf } from "./memory-bound.ts";
 import { countsOf, MEMORY_RUN, memoryList } from "./memory-list.ts";
@@ -32,7 +32,7 @@ interface MemoryRun {
 }
 
 /** @throws InvalidRun if the job's counts differ from the list's */
-function requireCounts(job: BulkJob, rows: number): void {
+function requireCounts(job: JobSnapshot, rows: number): void {
   const { total, duplicates, malformed } = countsOf(rows);
   const wanted = {
     ...{ total, duplicates, malformed, processed: total },
@@ -46,7 +46,7 @@ function requireCounts(job: BulkJob, rows: number): void {
 async function runList(
   context: BenchContext,
   settings: Record<string, string>,
-  client: BulkClient,
+  client: Client,
   rows: number,
 ): Promise<MemoryRun> {
   const bulk = await startRole(context, "bulk", settings);

@@ -1,3 +1,4 @@
+import type { Client } from "../../packages/client/src/index.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import { systemClock } from "../../src/platform/time/clock.ts";
 import { createObjectStore } from "../../src/stores/objects/objects.ts";
@@ -6,12 +7,12 @@ import type { BenchContext } from "../setup/context.ts";
 import type { Keep } from "../setup/pinned-server.ts";
 import { type RoleProcess, startRole } from "../setup/role.ts";
 import type { BenchTeam } from "../setup/teams.ts";
-import type { BulkClient } from "./bulk-job.ts";
+import { benchClient } from "./bulk-job.ts";
 
 /** The service as it works on one team's jobs: an API, a relay, and bulk processes as they are started. */
 export interface JobsWorld {
   sql: Database;
-  client: BulkClient;
+  client: Client;
   api: RoleProcess;
   relay: RoleProcess;
   bulk: RoleProcess[];
@@ -48,7 +49,7 @@ export async function startJobsWorld(
   ]);
   return {
     sql,
-    client: { url: `http://127.0.0.1:${api.port}`, key },
+    client: benchClient(`http://127.0.0.1:${api.port}`, key),
     ...{ api, relay, bulk, roles },
     async startBulk(own = {}) {
       const one = keep(await startRole(context, "bulk", { ...settings, ...own }));

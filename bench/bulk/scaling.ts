@@ -1,3 +1,4 @@
+import type { Client } from "../../packages/client/src/index.ts";
 import { type CpuShares, lookAtCpu, sharesBetween, sharesText } from "../cpu/cpu-shares.ts";
 import { cpuMsOf } from "../cpu/process-cpu.ts";
 import type { MailServers } from "../processes/mail-servers.ts";
@@ -8,7 +9,7 @@ import type { Child } from "../setup/child.ts";
 import { type BenchContext, bulkSettingsFor, withChildren } from "../setup/context.ts";
 import { makeTeam } from "../setup/teams.ts";
 import { NO_DELAYS, startMail } from "../sinks/mail.ts";
-import { type BulkClient, completed, submitUpload, upload } from "./bulk-job.ts";
+import { completed, submitUpload, upload } from "./bulk-job.ts";
 import { type JobsWorld, startJobsWorld } from "./jobs-world.ts";
 import {
   PROCESSES,
@@ -73,14 +74,11 @@ function settingsOf(context: BenchContext, mail: { dnsServer: string; smtpPort: 
 }
 
 /** Number of rows by verdict and reason, to find the cause of a wrong count. */
-async function reasonsOf({ url, key }: BulkClient, id: string): Promise<string> {
-  const response = await fetch(`${url}/v1/bulk-jobs/${id}/results?format=csv`, {
-    headers: { Authorization: `Bearer ${key}` },
-  });
+async function reasonsOf(client: Client, id: string): Promise<string> {
   const counts = new Map<string, number>();
-  for (const line of (await response.text()).split(/\r?\n/).slice(1)) {
-    const reason = line.split(",").slice(1, 3).join(" ");
-    if (reason !== "") counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  for await (const { verdict, reason } of client.bulk.job(id).results()) {
+    const answer = `${verdict} ${reason}`;
+    counts.set(answer, (counts.get(answer) ?? 0) + 1);
   }
   return JSON.stringify(Object.fromEntries(counts));
 }

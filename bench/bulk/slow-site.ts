@@ -1,5 +1,3 @@
-import { Readable } from "node:stream";
-import { parse } from "csv-parse";
 import { Dialogue } from "../probing/smtp-dialogue.ts";
 import type { MailServers } from "../processes/mail-servers.ts";
 import { InvalidRun, median } from "../report/figures.ts";
@@ -84,19 +82,14 @@ function* fileOf(run: number, kind: SlowListKind, rows: number): Generator<Buffe
 
 /** Compares the results with the list, row by row. @returns how often each unexpected answer came */
 async function wrongAnswers({ client }: World, jobId: string, planned: Generator<SlowRow>) {
-  const response = await fetch(`${client.url}/v1/bulk-jobs/${jobId}/results?format=csv`, {
-    headers: { Authorization: `Bearer ${client.key}` },
-  });
-  if (!response.ok || response.body === null) throw new InvalidRun(`results: HTTP ${response.status}`);
-  const records = Readable.fromWeb(response.body as never).pipe(parse({ from_line: 2 }));
   const wrong: Record<string, number> = {};
   const note = (what: string) => {
     wrong[what] = (wrong[what] ?? 0) + 1;
   };
-  for await (const [email, verdict, reason] of records as AsyncIterable<string[]>) {
+  for await (const { input, verdict, reason } of client.bulk.job(jobId).results()) {
     const { value } = planned.next();
     if (!value) note("row too many");
-    else if (email !== value.email) note("row in another's place");
+    else if (input !== value.email) note("row in another's place");
     else if (verdict !== value.verdict || reason !== value.reason) note(`${verdict} ${reason}`);
   }
   if (!planned.next().done) note("rows missing");

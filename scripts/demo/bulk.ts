@@ -1,7 +1,6 @@
 import { Readable } from "node:stream";
-import { setTimeout as sleep } from "node:timers/promises";
 import { parse } from "csv-parse";
-import type { BulkJob } from "../../src/features/bulk/jobs/job-view.ts";
+import { createClient, type Job, type JobSnapshot } from "../../packages/client/src/index.ts";
 import { createSink, type Sink } from "../../test/support/mail-world/sink.ts";
 import type { MailWorld } from "../../test/support/mail-world/world.ts";
 import {
@@ -24,12 +23,10 @@ export interface BulkStory {
   surprises: number;
 }
 
-const POLL_MS = 500;
 const LOG_EVERY_MS = 10_000;
 const BAR_CHARS = 30;
 const SURPRISES_SHOWN = 10;
 const ROWS_PER_WRITE = 500;
-const ENDED = new Set<BulkJob["status"]>(["completed", "failed", "cancelled"]);
 const OUR_COLUMNS = ["rcpt_verdict", "rcpt_reason"];
 
 const say = (line: string) => console.log(`rcpt: ${line}`);
@@ -52,24 +49,7 @@ async function* csvOf(list: CustomerList): AsyncGenerator<Buffer> {
   }
 }
 
-async function call<T>(service: DemoService, path: string, init: RequestInit = {}): Promise<T> {
-  const response = await fetch(service.url + path, {
-    ...init,
-    headers: { Authorization: `Bearer ${service.live_key}`, ...init.headers },
-  });
-  if (!response.ok)
-    throw new Error(`${init.method ?? "GET"} ${path}: HTTP ${response.status} ${await response.text()}`);
-  return (await response.json()) as T;
-}
-
-/** As `curl -T customers.csv` does it. */
-function upload(service: DemoService, list: CustomerList): Promise<{ id: string; bytes: number }> {
-  const body = Readable.toWeb(Readable.from(csvOf(list))) as ReadableStream;
-  const init = { method: "PUT", body, duplex: "half" };
-  return call(service, "/v1/uploads/customers.csv", init as RequestInit);
-}
-
-function bar({ status, progress, rows, rows_per_second, eta_seconds, verdicts }: BulkJob): string {
+function bar({ status, progress, rows, rows_per_second, eta_seconds, verdicts }: JobSnapshot): string {
   const full = Math.round(progress * BAR_CHARS);
   const share = `${(progress * 100).toFixed(1)} %`.padStart(7);
   const pace = rows_per_second === null ? "" : `  ${Math.round(rows_per_second)} rows/s`;
@@ -82,28 +62,23 @@ function bar({ status, progress, rows, rows_per_second, eta_seconds, verdicts }:
 }
 
 /** Watches the job to its end: one line that is drawn anew on a terminal, a line now and then elsewhere. */
-async function watch(service: DemoService, id: string): Promise<BulkJob> {
+async function watch(job: Job): Promise<JobSnapshot> {
   let loggedMs = Number.NEGATIVE_INFINITY;
-  for (;;) {
-    const job = await call<BulkJob>(service, `/v1/bulk-jobs/${id}`);
-    const ended = ENDED.has(job.status);
-    if (process.stdout.isTTY) process.stdout.write(`\r\x1b[K${bar(job)}${ended ? "\n" : ""}`);
-    else if (ended || performance.now() - loggedMs >= LOG_EVERY_MS) {
+  for await (const state of job.progress()) {
+    if (process.stdout.isTTY) process.stdout.write(`\r\x1b[K${bar(state)}`);
+    else if (performance.now() - loggedMs >= LOG_EVERY_MS) {
       loggedMs = performance.now();
-      console.log(bar(job));
+      console.log(bar(state));
     }
-    if (ended) return job;
-    await sleep(POLL_MS);
   }
+  const ended = await job.read();
+  console.log(process.stdout.isTTY ? "" : bar(ended));
+  return ended;
 }
 
 /** Compares the downloaded results with the world, row by row, as they come. */
-async function check(service: DemoService, job: BulkJob, list: CustomerList): Promise<number> {
-  const response = await fetch(new URL(`/v1/bulk-jobs/${job.id}/results?format=csv`, service.url), {
-    headers: { Authorization: `Bearer ${service.live_key}` },
-  });
-  if (!response.ok || response.body === null) throw new Error(`results: HTTP ${response.status}`);
-  const parser = Readable.fromWeb(response.body as never).pipe(parse());
+async function check(job: Job, list: CustomerList): Promise<number> {
+  const parser = Readable.fromWeb(job.download() as never).pipe(parse());
   let surprises = 0;
   const surprise = (text: string) => {
     surprises += 1;
@@ -126,7 +101,7 @@ async function check(service: DemoService, job: BulkJob, list: CustomerList): Pr
   return surprises;
 }
 
-function checkCounts(job: BulkJob, list: CustomerList): number {
+function checkCounts(job: JobSnapshot, list: CustomerList): number {
   const wanted: Record<string, number> = { valid: 0, invalid: 0, risky: 0, unknown: 0 };
   let repeats = 0;
   let malformed = 0;
@@ -159,14 +134,23 @@ export async function tellBulkStory(
     );
     const startedMs = performance.now();
     const secondsSince = () => ((performance.now() - startedMs) / 1000).toFixed(1);
-    const { id: upload_id, bytes } = await upload(service, list);
-    say(`${rows} rows, ${bytes} bytes uploaded after ${secondsSince()} s`);
-    const job = await watch(service, await submit(service, upload_id));
+    const client = createClient({ url: service.url, key: service.live_key });
+    // As `curl -T customers.csv` does it.
+    const submitted = await client.bulk.submitFile(
+      Readable.toWeb(Readable.from(csvOf(list))) as ReadableStream<Uint8Array>,
+      {
+        filename: "customers.csv",
+        onProgress({ uploadId, sentBytes }) {
+          if (uploadId !== null) say(`${rows} rows, ${sentBytes} bytes uploaded after ${secondsSince()} s`);
+        },
+      },
+    );
+    const job = await watch(submitted);
     if (job.status !== "completed")
-      throw new Error(`the job ended ${job.status}: ${job.error?.detail ?? "nobody said why"}`);
+      throw new Error(`the job ended ${job.status}: ${job.error?.detail ?? "no reason given"}`);
     const tookS = (performance.now() - startedMs) / 1000;
     say(`completed after ${tookS.toFixed(1)} s, upload included: ${Math.round(rows / tookS)} rows/s`);
-    const surprises = (await check(service, job, list)) + checkCounts(job, list);
+    const surprises = (await check(submitted, list)) + checkCounts(job, list);
     say(
       surprises === 0
         ? `${rows} rows downloaded: in order, the list's columns unchanged, every verdict what the world knows`
@@ -176,13 +160,4 @@ export async function tellBulkStory(
   } finally {
     await Promise.all(sinks.map((sink) => sink.close()));
   }
-}
-
-async function submit(service: DemoService, upload_id: string): Promise<string> {
-  const { id } = await call<BulkJob>(service, "/v1/verify/bulk", {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify({ upload_id }),
-  });
-  return id;
 }
