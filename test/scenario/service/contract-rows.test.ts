@@ -3,7 +3,6 @@ import { after, before, describe, it } from "node:test";
 import * as v from "valibot";
 import { hashSecret } from "../../../src/features/identity/api-key.ts";
 import { ContractResult } from "../../support/contract.ts";
-import { testObjects } from "../../support/embedded.ts";
 import {
   createDeployment,
   type Response,
@@ -35,16 +34,8 @@ before(async () => {
   closing.after(() => deployment.stop());
   stripe = await startStripeMock();
   closing.after(() => stripe.close());
-  const objects = await testObjects();
-  const settings = {
-    S3_ENDPOINT: objects.endpoint,
-    S3_REGION: objects.region,
-    S3_BUCKET: objects.bucket,
-    S3_ACCESS_KEY_ID: objects.accessKeyId,
-    S3_SECRET_ACCESS_KEY: objects.secretAccessKey,
-  };
-  api = await deployment.startApi({ ...settings, ...stripe.settings, ...PRICES });
-  unbilled = await deployment.startApi(settings);
+  api = await deployment.startApi({ ...stripe.settings, ...PRICES });
+  unbilled = await deployment.startApi();
   owner = await deployment.team("enterprise");
   free = await deployment.team("free");
   admin = await keyWithRole("admin");

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { type IdPrefix, newId } from "../../../src/platform/ids.ts";
-import { testObjects } from "../../support/embedded.ts";
 import { addKey, addMember } from "../../support/members.ts";
 import { routes } from "../../support/route-table.ts";
 import {
@@ -28,15 +27,7 @@ const closing = createClosing();
 before(async () => {
   deployment = await createDeployment();
   closing.after(() => deployment.stop());
-  const objects = await testObjects();
-  api = await deployment.startApi({
-    S3_ENDPOINT: objects.endpoint,
-    S3_REGION: objects.region,
-    S3_BUCKET: objects.bucket,
-    S3_ACCESS_KEY_ID: objects.accessKeyId,
-    S3_SECRET_ACCESS_KEY: objects.secretAccessKey,
-    WEBHOOK_PRIVATE_ADDRESSES: "true",
-  });
+  api = await deployment.startApi();
   await deployment.startRelay();
   victim = await deployment.team("enterprise");
   stranger = await deployment.team("enterprise");
