@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { type IdPrefix, newId } from "../../../src/platform/ids.ts";
+import { fillPath, unusedId } from "../../support/route-table.ts";
 import { createDeployment, type Team, type TestApi, type TestDeployment } from "../../support/service.ts";
 import { createClosing } from "../../support/store.ts";
 import { createTcpGate, type TcpGate, throughGate } from "../../support/tcp-gate.ts";
@@ -33,26 +33,6 @@ before(async () => {
 });
 after(closing.close);
 
-/**
- * Kind of each id in a path, by the segment before it: an id of another kind refers to nothing, and no statement runs.
- */
-const KINDS: Record<string, IdPrefix> = {
-  "bulk-jobs": "job",
-  keys: "key",
-  members: "usr",
-  invites: "inv",
-  webhooks: "wh",
-  deliveries: "dlv",
-  uploads: "upl",
-};
-
-function idAt(path: string, name: string): string {
-  if (name === "domain") return "blocked.example";
-  const segments = path.split("/");
-  const resource = segments[segments.indexOf(`{${name}}`) - 1] ?? "";
-  return newId(KINDS[resource] ?? assert.fail(`whose id is {${name}} of ${path}?`));
-}
-
 /** Answers that need no Postgres. Every other operation answers 503. */
 const ANSWERED_WITHOUT_POSTGRES: Record<string, { status: number; code: string | undefined }> = {
   // Shows only the configuration.
@@ -75,7 +55,7 @@ const UNAVAILABLE = { status: 503, code: "unavailable" };
 
 /** Calls an operation, with the example of its description as the body. */
 async function call(method: string, path: string, { requestBody }: Operation) {
-  const target = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => idAt(path, name));
+  const target = fillPath(path, (name) => unusedId(path, name));
   const body = requestBody?.content["application/json"]?.example;
   const answer = await api.send<{ code?: string }>(method.toUpperCase(), target, {
     key: team.session,

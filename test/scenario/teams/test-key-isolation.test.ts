@@ -4,9 +4,16 @@ import { LIMITS } from "../../../src/config/limits/limits.ts";
 import type { BulkJob } from "../../../src/features/bulk/jobs/job-view.ts";
 import { type IdPrefix, newId } from "../../../src/platform/ids.ts";
 import { submitAs } from "../../support/bulk-files.ts";
-import { routes } from "../../support/route-table.ts";
+import { fillPath, operationOf, routes } from "../../support/route-table.ts";
 import { createDeployment, type Team, type TestApi, type TestDeployment } from "../../support/service.ts";
 import { createClosing } from "../../support/store.ts";
+import {
+  type CreatedResource,
+  type CreateObject,
+  createTeamObjects,
+  operationsOnObjects,
+  type PathParams,
+} from "../../support/team-objects.ts";
 import { until } from "../../support/until.ts";
 import { startReceiver, type WebhookReceiver } from "../../support/webhook-receiver.ts";
 
@@ -31,87 +38,15 @@ before(async () => {
 });
 after(closing.close);
 
-type CreatedResource = { id: string; livemode: boolean };
+const objects = createTeamObjects(() => api);
+const { make } = objects;
+const OF_ONE = operationsOnObjects(objects);
 
-async function make(key: string, path: string, body?: unknown): Promise<CreatedResource> {
-  const made = await api.send<CreatedResource>("POST", path, {
-    key,
-    ...(body === undefined ? {} : { body }),
-  });
-  assert.ok(made.status < 300, `${path}: ${made.status} ${JSON.stringify(made.body)}`);
-  return made.body;
-}
-
-type Params = Record<string, string>;
-
-const aJob = async (key: string): Promise<Params> => {
-  const { id } = await make(key, "/v1/verify/bulk", { emails: ["valid@plain.test"] });
-  return { id };
-};
-/** A job that has ended, so that the stream of its events ends too. */
-const anEndedJob = async (key: string) => {
-  const job = await aJob(key);
-  await api.send("POST", `/v1/bulk-jobs/${job.id}/cancel`, { key: team.session });
-  return job;
-};
-const anUpload = async (key: string): Promise<Params> => {
-  const { id } = await make(key, "/v1/uploads", { filename: "list.csv" });
-  return { upload: id };
-};
-const IN_PARTS = { filename: "list.csv", bytes: 10, part_bytes: 5_242_880 };
-const aPartedUpload = async (key: string): Promise<Params> => {
-  const { id } = await make(key, "/v1/uploads", IN_PARTS);
-  return { upload: id };
-};
-const aWebhook = async (key: string): Promise<Params> => {
-  const { id } = await make(key, "/v1/webhooks", { url: receiver.url });
-  return { id };
-};
-async function aDelivery(key: string): Promise<Params> {
-  const { id = "" } = await aWebhook(key);
-  await make(key, `/v1/webhooks/${id}/ping`);
-  const delivery = await until("the ping has a delivery", async () => {
-    const log = await api.send<{ data: { id: string }[] }>("GET", `/v1/webhooks/${id}/deliveries`, {
-      key: team.session,
-    });
-    return log.body.data[0] ?? null;
-  });
-  return { id, delivery_id: delivery.id };
-}
-
-async function anEvent(key: string): Promise<Params> {
-  const { id = "" } = await aWebhook(key);
-  const made = await api.send<{ event_id: string }>("POST", `/v1/webhooks/${id}/ping`, { key });
-  return { event: made.body.event_id };
-}
-
-/** Operations on one resource with a mode, by method and path. `by` creates the resource with a key; `body` is sent. */
-const OF_ONE: Record<string, { by(key: string): Promise<Params>; body?: unknown }> = {
-  "GET /v1/bulk-jobs/{id}": { by: aJob },
-  "POST /v1/bulk-jobs/{id}/cancel": { by: aJob },
-  "DELETE /v1/bulk-jobs/{id}": { by: aJob },
-  "GET /v1/bulk-jobs/{id}/results": { by: aJob },
-  "GET /v1/bulk-jobs/{id}/deferred": { by: aJob },
-  "GET /v1/bulk-jobs/{id}/providers": { by: aJob },
-  "GET /v1/bulk-jobs/{id}/events": { by: anEndedJob },
-  "GET /v1/uploads/{upload}": { by: anUpload },
-  "GET /v1/uploads/{upload}/parts": { by: aPartedUpload },
-  "POST /v1/uploads/{upload}/complete": { by: anUpload },
-  "POST /v1/uploads/{upload}/preview": { by: anUpload, body: {} },
-  "DELETE /v1/uploads/{upload}": { by: anUpload },
-  "PATCH /v1/webhooks/{id}": { by: aWebhook, body: { description: "mine now" } },
-  "DELETE /v1/webhooks/{id}": { by: aWebhook },
-  "POST /v1/webhooks/{id}/rotate-secret": { by: aWebhook },
-  "GET /v1/webhooks/{id}/deliveries": { by: aWebhook },
-  "POST /v1/webhooks/{id}/ping": { by: aWebhook },
-  "POST /v1/webhooks/{id}/deliveries/{delivery_id}/redeliver": { by: aDelivery },
-};
-
-const LISTS: Record<string, (key: string) => Promise<Params>> = {
-  "GET /v1/bulk-jobs": aJob,
-  "GET /v1/uploads": anUpload,
-  "GET /v1/webhooks": aWebhook,
-  "GET /v1/events": anEvent,
+const LISTS: Record<string, CreateObject> = {
+  "GET /v1/bulk-jobs": objects.job,
+  "GET /v1/uploads": objects.upload,
+  "GET /v1/webhooks": objects.webhook,
+  "GET /v1/events": objects.event,
 };
 
 const MAKES: Record<string, () => Promise<CreatedResource>> = {
@@ -149,16 +84,13 @@ const OF_THE_TEAM = [
 ];
 
 const ofTeams = routes.filter(({ access }) => access !== "public");
-const nameOf = ({ method, path }: { method: string; path: string }) => `${method} ${path}`;
-const fill = (path: string, params: Params) =>
-  path.replaceAll(/\{(\w+)\}/g, (_, name: string) => params[name] ?? "");
-const nobodys = (params: Params): Params =>
+const nobodys = (params: PathParams): PathParams =>
   Object.fromEntries(Object.entries(params).map(([name, id]) => [name, newId(id.split("_")[0] as IdPrefix)]));
 
-async function ask(key: string, operation: string, params: Params) {
+async function ask(key: string, operation: string, params: PathParams) {
   const [method = "", path = ""] = operation.split(" ");
   const body = OF_ONE[operation]?.body;
-  const response = await fetch(api.url + fill(path, params), {
+  const response = await fetch(api.url + fillPath(path, (name) => params[name] ?? ""), {
     method,
     headers: { Authorization: `Bearer ${key}`, "Content-Type": "application/json" },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -180,9 +112,9 @@ const idsOf = async (key: string, path: string) => {
 
 describe("what is live", () => {
   it("is guarded from test keys in every operation of a team, each in one table here", () => {
-    const liveOnly = ofTeams.filter((route) => route.liveOnly === true).map(nameOf);
+    const liveOnly = ofTeams.filter((route) => route.liveOnly === true).map(operationOf);
     const tables = [Object.keys(OF_ONE), Object.keys(LISTS), Object.keys(MAKES), OF_THE_TEAM, liveOnly];
-    assert.deepEqual(tables.flat().sort(), ofTeams.map(nameOf).sort());
+    assert.deepEqual(tables.flat().sort(), ofTeams.map(operationOf).sort());
   });
 
   for (const [operation, { by }] of Object.entries(OF_ONE))
@@ -204,8 +136,8 @@ describe("what is live", () => {
     });
 
   it("is not found by one of two ids in a path that is of a test key", async () => {
-    const { delivery_id = "" } = await aDelivery(team.liveKey);
-    const { id = "" } = await aWebhook(team.testKey);
+    const { delivery_id = "" } = await objects.delivery(team.liveKey);
+    const { id = "" } = await objects.webhook(team.testKey);
     const path = "POST /v1/webhooks/{id}/deliveries/{delivery_id}/redeliver";
     assert.equal((await ask(team.testKey, path, { id, delivery_id })).status, 404);
   });
@@ -238,7 +170,7 @@ describe("what is live", () => {
     });
 
   it("is no source of a test key's job: neither an upload nor a bucket", async () => {
-    const { upload = "" } = await anUpload(team.liveKey);
+    const { upload = "" } = await objects.upload(team.liveKey);
     const answers = [
       await submitAs(api, team.testKey, { upload_id: upload }),
       await submitAs(api, team.testKey, { upload_id: newId("upl") }),
