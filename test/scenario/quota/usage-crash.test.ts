@@ -1,37 +1,20 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { startLoad } from "../../support/load.ts";
-import { createProcesses } from "../../support/processes.ts";
-import { type Answer, createDeployment, type TestDeployment } from "../../support/service.ts";
-import { createClosing } from "../../support/store.ts";
+import { answeredOf, useProcesses, verifyAt } from "../../support/process-scenario.ts";
+import type { Answer } from "../../support/service.ts";
 import { until } from "../../support/until.ts";
 
 /** Usage that is reported after real processes ended in the middle of their work. */
 const LOADERS = 8;
-const closing = createClosing();
-const processes = createProcesses();
-let deployment: TestDeployment;
+const scenario = useProcesses();
+const { start } = scenario;
 
-before(async () => {
-  deployment = await createDeployment();
-  closing.after(() => deployment.stop());
-  closing.after(() => processes.close());
-});
-after(closing.close);
-
-const start = (role: string) => processes.start({ ...deployment.settings, ROLE: role });
-
-let fresh = 0;
-const newAddress = () => `exists-u${fresh++}@plain.test`;
-
-async function verifyAt(url: string, key: string): Promise<Answer> {
-  const email = fresh % 2 === 0 ? newAddress() : "exists@plain.test";
-  fresh += 1;
-  const response = await fetch(`${url}/v1/verify?email=${encodeURIComponent(email)}`, {
-    headers: { Authorization: `Bearer ${key}` },
-  });
-  const { status, headers } = response;
-  return { status, headers, body: (await response.json()) as Answer["body"] };
+let asked = 0;
+/** Every second address is a new one. */
+function verify(url: string, key: string): Promise<Answer> {
+  asked += 1;
+  return verifyAt(url, key, asked % 2 === 0 ? `exists-u${asked}@plain.test` : "exists@plain.test");
 }
 
 interface Figures {
@@ -48,12 +31,9 @@ async function figuresAt(url: string, key: string): Promise<Figures> {
   return { used: body.used, single: body.single, verdicts };
 }
 
-const answeredOf = (samples: readonly { status: number | null }[]) =>
-  samples.filter(({ status }) => status === 200).length;
-
 /** Units leased and not settled, and how many of them a dead process may be charged beyond its reports. */
 async function leased(teamId: string): Promise<{ leases: number; tranches: number }> {
-  const [row] = await deployment.sql<[{ leases: number; tranches: number }]>`
+  const [row] = await scenario.deployment.sql<[{ leases: number; tranches: number }]>`
     select count(*) as leases, coalesce(sum(tranche), 0)::bigint as tranches
     from quota_leases where team_id = ${teamId}`;
   return row;
@@ -63,9 +43,9 @@ describe("use as reported", () => {
   it("after kill -9 lacks nothing of what was charged, and at most the last answers of the counters", async () => {
     const [relay, doomed, witness] = [start("relay"), start("api"), start("api")];
     const [url, witnessUrl] = await Promise.all([doomed.ready, witness.ready, relay.ready]);
-    const { id, liveKey } = await deployment.team("enterprise");
+    const { id, liveKey } = await scenario.deployment.team("enterprise");
 
-    const earlier = startLoad(LOADERS, () => verifyAt(url, liveKey));
+    const earlier = startLoad(LOADERS, () => verify(url, liveKey));
     await until("it answers", () => answeredOf(earlier.samples) >= 200);
     const reported = answeredOf(await earlier.stop());
     await until("the other process reports all of it, asked of nobody", async () => {
@@ -74,7 +54,7 @@ describe("use as reported", () => {
       return used === reported && single === reported && verdicts === reported;
     });
 
-    const later = startLoad(LOADERS, () => verifyAt(url, liveKey));
+    const later = startLoad(LOADERS, () => verify(url, liveKey));
     await until("it answers more", () => answeredOf(later.samples) >= 200);
     doomed.kill("SIGKILL");
     assert.equal((await doomed.exited).signal, "SIGKILL");
@@ -99,8 +79,8 @@ describe("use as reported", () => {
   it("after SIGTERM lacks nothing", async () => {
     const [api, witness] = [start("api"), start("api")];
     const [url, witnessUrl] = await Promise.all([api.ready, witness.ready]);
-    const { liveKey } = await deployment.team("enterprise");
-    const load = startLoad(LOADERS, () => verifyAt(url, liveKey));
+    const { liveKey } = await scenario.deployment.team("enterprise");
+    const load = startLoad(LOADERS, () => verify(url, liveKey));
     await until("it answers", () => answeredOf(load.samples) >= 200);
     api.kill("SIGTERM");
     assert.deepEqual(await api.exited, { code: 0, signal: null });

@@ -3,43 +3,20 @@ import { rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { freePort } from "../../../scripts/embedded/ports.ts";
 import { startOf } from "../../../scripts/processes.mjs";
 import { LIMITS } from "../../../src/config/limits/limits.ts";
 import { startLoad, tally } from "../../support/load.ts";
-import { childrenWithRole, createProcesses, type Exit, type MainProcess } from "../../support/processes.ts";
-import { type Answer, createDeployment, type TestDeployment } from "../../support/service.ts";
-import { createClosing } from "../../support/store.ts";
+import { answeredOf, useProcesses, verifyAt } from "../../support/process-scenario.ts";
+import { childrenWithRole, type Exit, type MainProcess } from "../../support/processes.ts";
 import { until } from "../../support/until.ts";
 
 /** Real processes, killed and stopped in the middle of their work: what the ledger, the clients and the exit codes say. */
+const scenario = useProcesses();
+const { start } = scenario;
 /** Number of requests that a load keeps in flight. */
 const LOADERS = 16;
-const closing = createClosing();
-const processes = createProcesses();
-let deployment: TestDeployment;
-
-before(async () => {
-  deployment = await createDeployment();
-  closing.after(() => deployment.stop());
-  closing.after(() => processes.close());
-});
-after(closing.close);
-
-const start = (role: string, settings: Record<string, string> = {}) =>
-  processes.start({ ...deployment.settings, ROLE: role, ...settings });
-
-async function verifyAt(url: string, key: string, email: string): Promise<Answer> {
-  const response = await fetch(`${url}/v1/verify?email=${encodeURIComponent(email)}`, {
-    headers: { Authorization: `Bearer ${key}` },
-  });
-  return {
-    status: response.status,
-    headers: response.headers,
-    body: (await response.json()) as Answer["body"],
-  };
-}
 
 let fresh = 0;
 const newAddress = () => `exists-c${fresh++}@plain.test`;
@@ -50,15 +27,12 @@ interface Ledger {
 }
 
 async function ledgerOf(teamId: string): Promise<Ledger> {
-  const leases = await deployment.sql<Ledger["leases"]>`
+  const leases = await scenario.deployment.sql<Ledger["leases"]>`
     select granted, spent, tranche from quota_leases where team_id = ${teamId}`;
-  const [row] = await deployment.sql<[{ used: number }]>`
+  const [row] = await scenario.deployment.sql<[{ used: number }]>`
     select coalesce(sum(used), 0)::int as used from quota_days where team_id = ${teamId}`;
   return { used: row.used, leases: [...leases] };
 }
-
-const answeredOf = (samples: readonly { status: number | null }[]) =>
-  samples.filter(({ status }) => status === 200).length;
 
 async function exitOf(process: MainProcess): Promise<Exit> {
   return process.exited;
@@ -71,7 +45,7 @@ describe("kill -9", () => {
     const [doomedUrl, survivorUrl] = await Promise.all([doomed.ready, survivor.ready, relay.ready]);
     const limit = 4_000;
     const concurrency = 8;
-    const { id, liveKey } = await deployment.team("enterprise", { dailyQuota: limit });
+    const { id, liveKey } = await scenario.deployment.team("enterprise", { dailyQuota: limit });
     let turn = 0;
     const address = () => (turn++ % 2 === 0 ? "exists@plain.test" : newAddress());
     const loads = [doomedUrl, survivorUrl].map((url) =>
@@ -136,8 +110,8 @@ describe("SIGTERM", () => {
       const count = 20;
       const api = start("api");
       const url = await api.ready;
-      const { id, liveKey } = await deployment.team("enterprise");
-      const host = deployment.world.host("mx.lockstep.test");
+      const { id, liveKey } = await scenario.deployment.team("enterprise");
+      const host = scenario.deployment.world.host("mx.lockstep.test");
       host.hold("rcpt");
       const asked = Array.from({ length: count }, (_, i) =>
         verifyAt(url, liveKey, `exists-s${fresh}-${i}@lockstep.test`),
@@ -167,7 +141,7 @@ describe("SIGTERM", () => {
   it("under load: no client gets an internal error, and the ledger has what was answered", async () => {
     const api = start("api");
     const url = await api.ready;
-    const { id, liveKey } = await deployment.team("enterprise");
+    const { id, liveKey } = await scenario.deployment.team("enterprise");
     let turn = 0;
     const load = startLoad(LOADERS, () =>
       verifyAt(url, liveKey, turn++ % 2 === 0 ? "exists@plain.test" : newAddress()),
@@ -190,8 +164,8 @@ describe("SIGTERM", () => {
   it("with a check that does not end: ends when the grace is over, with code 0", async () => {
     const api = start("api", { SHUTDOWN_GRACE_MS: "6000", VERIFY_DEADLINE_MS: "120000" });
     const url = await api.ready;
-    const { id, liveKey } = await deployment.team("enterprise");
-    const host = deployment.world.host("mx.lockstep.test");
+    const { id, liveKey } = await scenario.deployment.team("enterprise");
+    const host = scenario.deployment.world.host("mx.lockstep.test");
     host.hold("rcpt");
     const asked = verifyAt(url, liveKey, `exists-never${fresh++}@lockstep.test`).catch(() => null);
     try {
@@ -213,7 +187,7 @@ describe("SIGTERM", () => {
 
 /** Exit code and output of a process that does not start. */
 async function failure(settings: Record<string, string>) {
-  const process = processes.start(settings);
+  const process = scenario.startWith(settings);
   const { code } = await exitOf(process);
   return { code, lines: process.stderr().trimEnd().split("\n") };
 }
@@ -254,7 +228,7 @@ describe("a wrong setting", () => {
     const worker = async () => {
       for (let row = rows.shift(); row !== undefined; row = rows.shift()) {
         const [name, settings] = row;
-        const { code, lines } = await failure({ ...deployment.settings, ROLE: "api", ...settings });
+        const { code, lines } = await failure({ ...scenario.deployment.settings, ROLE: "api", ...settings });
         const fine =
           code === 2 && lines.length === 1 && new RegExp(`^rcpt: ${name}(_FILE)?: \\S`).test(lines[0] ?? "");
         if (!fine) wrong.push({ settings, code, lines });
@@ -267,7 +241,7 @@ describe("a wrong setting", () => {
 
 describe("a start that cannot succeed", () => {
   /** Without object storage, whose client warns of old versions of Node in its own words. */
-  const bare = () => ({ ...deployment.settings, S3_ENDPOINT: "", S3_BUCKET: "" });
+  const bare = () => ({ ...scenario.deployment.settings, S3_ENDPOINT: "", S3_BUCKET: "" });
   for (const name of ["PORT", "METRICS_PORT"]) {
     it(`says that the port is in use: ${name}`, async () => {
       const server = createServer();
@@ -289,7 +263,7 @@ describe("a start that cannot succeed", () => {
     const others = ["bulk", "relay"].map((role) => start(role, { REDIS_URL }));
     const api = start("api", { REDIS_URL });
     const url = await api.ready;
-    const { liveKey } = await deployment.team("enterprise");
+    const { liveKey } = await scenario.deployment.team("enterprise");
     assert.equal((await verifyAt(url, liveKey, newAddress())).status, 200);
     for (const process of [api, ...others]) {
       await process.metricsUrl;
@@ -301,7 +275,7 @@ describe("a start that cannot succeed", () => {
   it("reads a setting from a mounted file, with the newline at its end", async (t) => {
     const file = join(tmpdir(), `rcpt-crash-${process.pid}`);
     t.after(() => rmSync(file, { force: true }));
-    writeFileSync(file, `${deployment.settings.DATABASE_URL}\n`, { mode: 0o600 });
+    writeFileSync(file, `${scenario.deployment.settings.DATABASE_URL}\n`, { mode: 0o600 });
     const api = start("api", { DATABASE_URL: "", DATABASE_URL_FILE: file });
     await api.ready;
     api.kill("SIGTERM");
@@ -321,7 +295,7 @@ describe("the supervisor", () => {
     const PORT = String(await freePort());
     const supervisor = start("all", { PORT });
     const url = await supervisor.ready;
-    const { liveKey } = await deployment.team("enterprise");
+    const { liveKey } = await scenario.deployment.team("enterprise");
     assert.equal((await verifyAt(url, liveKey, newAddress())).status, 200);
     const first = await childOf(supervisor, "api");
     process.kill(first, "SIGKILL");
