@@ -1,13 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, it } from "node:test";
-import * as v from "valibot";
 import { LIMITS } from "../../../src/config/limits/limits.ts";
 import { createAuthBus } from "../../../src/features/auth/auth-bus.ts";
 import { type ChangePublisher, createChangePublisher } from "../../../src/features/auth/publish.ts";
 import { insertApiKey } from "../../../src/features/identity/account-sql.ts";
 import { hashSecret, newSecret, secretHint } from "../../../src/features/identity/api-key.ts";
 import { newId } from "../../../src/platform/ids.ts";
-import { ContractProblem } from "../../support/contract.ts";
 import { type Sample, startLoad, tally } from "../../support/load.ts";
 import { limitFields } from "../../support/rate-fields.ts";
 import { createDeployment, type Team, type TestApi, type TestDeployment } from "../../support/service.ts";
@@ -135,59 +133,13 @@ async function underLoad(key: string, change: () => Promise<void>, lateOnes = 20
   };
 }
 
-describe("who is refused", () => {
-  const refused: [string, (team: Team) => string | undefined][] = [
-    ["no Authorization header", () => undefined],
-    ["an empty one", () => ""],
-    ["a key without a scheme", ({ liveKey }) => liveKey],
-    ["the scheme Basic", ({ liveKey }) => `Basic ${Buffer.from(`${liveKey}:`).toString("base64")}`],
-    ["the scheme alone", () => "Bearer"],
-    ["an unknown key", () => `Bearer ${newSecret("live")}`],
-    ["an unknown session", () => `Bearer ${newSecret("sess")}`],
-    ["a key with its last letter changed", ({ liveKey }) => `Bearer ${mistype(liveKey, liveKey.length - 1)}`],
-    ["a key with a letter changed", ({ liveKey }) => `Bearer ${mistype(liveKey, 20)}`],
-    ["a key that is cut", ({ liveKey }) => `Bearer ${liveKey.slice(0, -1)}`],
-    ["a key that goes on", ({ liveKey }) => `Bearer ${liveKey}0`],
-    ["a live key that says test", ({ liveKey }) => `Bearer ${liveKey.replace("live", "test")}`],
-    ["a key in capitals", ({ liveKey }) => `Bearer ${liveKey.toUpperCase()}`],
-    ["two keys", ({ liveKey, testKey }) => `Bearer ${liveKey} ${testKey}`],
-    ["two keys with a comma", ({ liveKey }) => `Bearer ${liveKey}, Bearer ${liveKey}`],
-    ["8 kB of key", () => `Bearer rcpt_live_${"a".repeat(8_000)}`],
-  ];
-
-  for (const [what, authorization] of refused) {
-    it(`answers 401 to ${what}, and says how to come in`, async () => {
-      const value = authorization(await deployment.team("enterprise"));
-      const headers: Record<string, string> = value === undefined ? {} : { Authorization: value };
-      const response = await fetch(`${apis[0].url}/v1/verify?email=${ADDRESS}`, { headers });
-      const body = await response.json();
-      assert.equal(response.status, 401);
-      assert.match(response.headers.get("www-authenticate") ?? "", /^Bearer\b/);
-      assert.equal(response.headers.get("content-type"), "application/problem+json");
-      assert.equal(response.headers.get("ratelimit"), null);
-      v.assert(ContractProblem, body);
-      assert.deepEqual([body.status, body.code], [401, "unauthorized"]);
-      assert.doesNotMatch(JSON.stringify(body), /rcpt_(live|test|sess)_/);
-    });
-  }
-
+describe("a credential", () => {
   it("takes the scheme in any case", async () => {
     const { liveKey } = await deployment.team("enterprise");
     const headers = { Authorization: `bEARER  ${liveKey}` };
     const response = await fetch(`${apis[0].url}/v1/verify?email=${ADDRESS}`, { headers });
     await response.arrayBuffer();
     assert.equal(response.status, 200);
-  });
-
-  it("authenticates no request by a header of several lines", async () => {
-    const { liveKey } = await deployment.team("enterprise");
-    const headers: [string, string][] = [
-      ["Authorization", "Bearer nonsense"],
-      ["Authorization", `Bearer ${liveKey}`],
-    ];
-    const response = await fetch(`${apis[0].url}/v1/verify?email=${ADDRESS}`, { headers });
-    await response.arrayBuffer();
-    assert.equal(response.status, 401);
   });
 });
 
@@ -295,9 +247,3 @@ describe("a change to the team", () => {
     });
   }
 });
-
-/** The secret with another letter at `index`. */
-function mistype(secret: string, index: number): string {
-  const other = secret[index] === "a" ? "b" : "a";
-  return secret.slice(0, index) + other + secret.slice(index + 1);
-}
