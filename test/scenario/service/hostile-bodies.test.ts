@@ -1,17 +1,19 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import * as v from "valibot";
+import { errorsOf } from "../../../src/api/openapi/errors.ts";
 import { PORTAL_PATHS } from "../../../src/api/pages/portal-page.ts";
 import type { Route } from "../../../src/api/routing/route.ts";
-import { newId } from "../../../src/platform/ids.ts";
 import { ContractProblem } from "../../support/contract.ts";
 import { hostileBodies, pointedBodies } from "../../support/hostile-json.ts";
+import { addMember } from "../../support/members.ts";
 import fc from "../../support/properties.ts";
-import { routes } from "../../support/route-table.ts";
+import { fillPath, operationOf, routes, unusedId } from "../../support/route-table.ts";
 import { createDeployment, type Team, type TestApi, type TestDeployment } from "../../support/service.ts";
 import { createClosing } from "../../support/store.ts";
 import { PRICES, signedHeaders } from "../../support/stripe-events.ts";
 import { startStripeMock } from "../../support/stripe-mock.ts";
+import { createTeamObjects, operationsOnObjects } from "../../support/team-objects.ts";
 
 /**
  * Whatever a body, a path or a query holds, no route has a fault: every answer is a success or the caller's mistake,
@@ -34,26 +36,28 @@ after(closing.close);
 const BODIES_PER_ROUTE = 60;
 /** Number of bodies for routes where each accepted body costs a password's hash. */
 const BODIES_OF_AUTH = 20;
+const VALUES_PER_PARAMETER = 12;
 
 /** Refusals from 500 up that are no fault: nothing was wrong here. */
 const NO_FAULT = ["feature_unconfigured", "billing_unconfigured", "billing_provider_error"];
 
 interface Sent {
-  method: string;
-  path: string;
+  /** Path of the request, and its query. */
+  target: string;
   body?: Buffer;
   headers?: Record<string, string>;
   key?: string;
 }
 
-async function assertNoFault({
-  method,
-  path,
-  body,
-  headers = {},
-  key = team.session,
-}: Sent): Promise<number> {
-  const response = await fetch(api.url + path, {
+/** Refusals that input alone cannot cause: the sender is the owner of a team of the highest tier. */
+const OF_THE_SENDER = [401, 402, 403, 429];
+/** But passwords are checked and guesses counted, as invitations to one address are. */
+const MAY_REFUSE_THE_SENDER = ["changePassword", "createInvite"];
+
+/** Sends it, and holds the answer to what the route says that it may answer. */
+async function assertNoFault(route: Route, { target, body, headers = {}, key = team.session }: Sent) {
+  const { method } = route;
+  const response = await fetch(api.url + target, {
     method,
     headers: {
       Authorization: `Bearer ${key}`,
@@ -63,26 +67,40 @@ async function assertNoFault({
     ...(body === undefined ? {} : { body: new Uint8Array(body) }),
   });
   const text = await response.text();
-  if (response.status < 400) return response.status;
+  const { status } = response;
+  const what = `${method} ${target.slice(0, 200)} ${body?.toString().slice(0, 300)}: ${status} ${text.slice(0, 300)}`;
+  if (status < 400) {
+    const successes = [route.success, ...(route.alternatives ?? [])];
+    assert.ok(
+      successes.some((success) => success.status === status),
+      what,
+    );
+    return status;
+  }
   const problem: unknown = JSON.parse(text);
   v.assert(ContractProblem, problem);
   assert.equal(response.headers.get("content-type"), "application/problem+json");
-  assert.equal(problem.status, response.status);
-  assert.ok(
-    response.status < 500 || NO_FAULT.includes(problem.code),
-    `${method} ${path}: ${response.status} ${text.slice(0, 300)}`,
-  );
-  return response.status;
+  assert.equal(problem.status, status);
+  assert.ok(status < 500 || NO_FAULT.includes(problem.code), what);
+  const isDescribed = (errorsOf(route) as string[]).includes(problem.code);
+  assert.ok(isDescribed || route.internal === true, `not described: ${what}`);
+  const isBySender = route.access === "public" || MAY_REFUSE_THE_SENDER.includes(route.operationId);
+  assert.ok(isBySender || !OF_THE_SENDER.includes(status), what);
+  if (problem.code === "validation_failed") assert.ok((problem.errors as unknown[]).length > 0, what);
+  return status;
 }
 
-/** Ids and names in the path, of the form that the route looks up. */
-const IDS: Record<string, () => string> = {
-  id: () => newId("wh"),
-  delivery_id: () => newId("dlv"),
-  domain: () => "hostile.example",
-};
-const fill = (path: string, value: (name: string) => string) =>
-  path.replaceAll(/\{(\w+)\}/g, (_, name: string) => value(name));
+/** Objects of the team in the path, so that what a body says would be done. */
+const objects = createTeamObjects(() => api);
+const OPERATIONS = operationsOnObjects(objects);
+
+async function pathOf({ method, path }: Route): Promise<string> {
+  const created = await OPERATIONS[operationOf({ method, path })]?.by(team.session);
+  const member = path.includes("/members/")
+    ? (await addMember(deployment.sql, team.id, "member")).id
+    : undefined;
+  return fillPath(path, (name) => created?.[name] ?? member ?? unusedId(path, name));
+}
 
 const bodied = routes.filter(({ body, signedBody }) => body !== undefined || signedBody !== undefined);
 
@@ -94,10 +112,9 @@ describe("hostile bodies", () => {
   for (const route of bodied)
     it(`find no fault in ${route.method} ${route.path}`, async () => {
       team = await deployment.team("enterprise");
-      const path = fill(route.path, (name) => IDS[name]?.() ?? "x");
+      const target = await pathOf(route);
       const numRuns = route.path.startsWith("/v1/auth/") ? BODIES_OF_AUTH : BODIES_PER_ROUTE;
-      const send = (body: Buffer) =>
-        assertNoFault({ method: route.method, path, body, headers: headersFor(route, body) });
+      const send = (body: Buffer) => assertNoFault(route, { target, body, headers: headersFor(route, body) });
       for (const body of pointedBodies(route.bodyExample)) await send(body);
       await fc.assert(
         fc.asyncProperty(hostileBodies(route.bodyExample), async (body) => void (await send(body))),
@@ -136,21 +153,28 @@ describe("hostile paths", () => {
       const body =
         route.bodyExample === undefined ? undefined : Buffer.from(JSON.stringify(route.bodyExample));
       const names = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
-      for (const hostile of names)
-        for (const segment of HOSTILE_SEGMENTS) {
-          const path = fill(route.path, (name) => (name === hostile ? segment : (IDS[name]?.() ?? "x")));
-          const status = await assertNoFault({
-            method: route.method,
-            path,
-            ...(body === undefined ? {} : { body }),
-          });
-          // The path of an uploaded file has its name, and any name is allowed. The portal's page is the same at each
-          // of its addresses: its script reads the path.
-          const isTaken = route.incoming === true && status === 201;
-          const isPage = PORTAL_PATHS.includes(route.path) && status === 200;
-          const isRefused = status >= 400 || isTaken || isPage;
-          assert.ok(isRefused, `${route.method} ${path.slice(0, 100)}: ${status}`);
-        }
+      const assertRefused = async (hostile: string | undefined, segment: string) => {
+        const target = fillPath(route.path, (name) =>
+          name === hostile ? segment : unusedId(route.path, name),
+        );
+        const status = await assertNoFault(route, { target, ...(body === undefined ? {} : { body }) });
+        // The path of an uploaded file has its name, and any name is allowed. The portal's page is the same at each
+        // of its addresses: its script reads the path.
+        const isTaken = route.incoming === true && status === 201;
+        const isPage = PORTAL_PATHS.includes(route.path) && status === 200;
+        assert.ok(status >= 400 || isTaken || isPage, `${route.method} ${target.slice(0, 100)}: ${status}`);
+      };
+      for (const hostile of names) {
+        for (const segment of HOSTILE_SEGMENTS) await assertRefused(hostile, segment);
+        // A client takes these for steps of the path.
+        const segments = fc
+          .string({ unit: "binary", maxLength: 40 })
+          .filter((text) => !/^\.{0,2}$/.test(text));
+        await fc.assert(
+          fc.asyncProperty(segments, (text) => assertRefused(hostile, encodeURIComponent(text))),
+          { numRuns: VALUES_PER_PARAMETER },
+        );
+      }
     });
 });
 
@@ -181,9 +205,18 @@ describe("hostile queries", () => {
   for (const route of asked)
     it(`find no fault in ${route.method} ${route.path}`, async () => {
       team = await deployment.team("enterprise");
-      const path = fill(route.path, (name) => IDS[name]?.() ?? "x");
-      for (const name of queryNames(route))
-        for (const value of values)
-          await assertNoFault({ method: route.method, path: `${path}?${name}=${value}`, key: team.testKey });
+      const path = await pathOf(route);
+      for (const name of queryNames(route)) {
+        const assertAnswered = (value: string) =>
+          assertNoFault(route, { target: `${path}?${name}=${value}`, key: team.liveKey });
+        for (const value of values) await assertAnswered(value);
+        await fc.assert(
+          fc.asyncProperty(fc.string({ unit: "binary", maxLength: 40 }), async (text) => {
+            await assertAnswered(encodeURIComponent(text));
+            await assertAnswered(cursorOf(text));
+          }),
+          { numRuns: VALUES_PER_PARAMETER },
+        );
+      }
     });
 });
