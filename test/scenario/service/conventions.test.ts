@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import * as v from "valibot";
-import type { Method, Route, TeamRoute } from "../../../src/api/routing/route.ts";
+import type { Method, TeamRoute } from "../../../src/api/routing/route.ts";
 import { LIMITS } from "../../../src/config/limits/limits.ts";
-import { newId } from "../../../src/platform/ids.ts";
+import type { MemberRole } from "../../../src/features/identity/actor.ts";
 import { ContractProblem } from "../../support/contract.ts";
-import { routes } from "../../support/route-table.ts";
+import { addKey, addKeyWithoutUser, addMember } from "../../support/members.ts";
+import { fillPath, operationOf, routes, unusedId } from "../../support/route-table.ts";
 import {
   createDeployment,
   type Response,
@@ -27,8 +28,7 @@ before(async () => {
 });
 after(() => deployment.stop());
 
-const fill = (path: string) =>
-  path.replaceAll(/\{(\w+)\}/g, (_, name: string) => (name === "domain" ? "some.example" : newId("wh")));
+const fill = (path: string) => fillPath(path, (name) => unusedId(path, name));
 
 let clients = 0;
 /** Each request comes from an address of its own: one that has many bodies or credentials refused is refused itself. */
@@ -54,7 +54,13 @@ function assertProblem(answer: Response, status: number, code: string, what: str
   assert.equal(answer.headers.get("x-request-id"), answer.body.request_id, what);
 }
 
-const nameOf = ({ method, path }: Route) => `${method} ${path}`;
+const KEY_WITHOUT_USER = "a key whose user has left";
+/**
+ * Not asked with a sufficient role: these end the credential, or refuse by more than the role (another member's removal,
+ * who operates the deployment).
+ */
+const NOT_BY_ROLE_ALONE = ["deleteTeam", "logout", "removeMember", "getDeployment"];
+const ownerOf = ({ id, ownerId }: Team) => ({ teamId: id, userId: ownerId });
 const ofTeams = routes.filter((route): route is TeamRoute => route.access !== "public");
 const bodied = routes.filter((route) => route.body !== undefined);
 
@@ -69,23 +75,38 @@ describe("every route of a team", () => {
             ...(authorization === undefined ? {} : { Authorization: authorization }),
           },
         });
-        assertProblem(answer, 401, "unauthorized", nameOf(route));
+        assertProblem(answer, 401, "unauthorized", operationOf(route));
         assert.match(answer.headers.get("www-authenticate") ?? "", /^Bearer\b/);
         assert.equal(answer.headers.get("ratelimit"), null);
       }
   });
 
-  it("refuses whose role is too low, before it looks at the input", async () => {
-    const member = await api.send<{ secret: string }>("POST", "/v1/keys", {
-      key: team.session,
-      body: { label: "a member", env: "live", role: "member" },
+  const ROLES = ["member", "admin", "owner"] as const;
+  const credentials: [what: string, role: MemberRole, secretOf: () => Promise<string>][] = [
+    ["a member's key", "member", async () => (await addKey(deployment.sql, ownerOf(team), "member")).secret],
+    [
+      "a member's session",
+      "member",
+      async () => (await addMember(deployment.sql, team.id, "member")).session,
+    ],
+    ["an admin's key", "admin", async () => (await addKey(deployment.sql, ownerOf(team), "admin")).secret],
+    ["an admin's session", "admin", async () => (await addMember(deployment.sql, team.id, "admin")).session],
+    ["an owner's key", "owner", async () => team.liveKey],
+    [KEY_WITHOUT_USER, "member", async () => (await addKeyWithoutUser(deployment.sql, ownerOf(team))).secret],
+  ];
+  for (const [what, role, secretOf] of credentials)
+    it(`serves ${what} by the role, before it looks at the input`, async () => {
+      const key = await secretOf();
+      for (const route of ofTeams) {
+        const isEnough = ROLES.indexOf(role) >= ROLES.indexOf(route.access.role);
+        if (isEnough && NOT_BY_ROLE_ALONE.includes(route.operationId)) continue;
+        const answer = await ask(route, { key, ...(route.body ? { body: "{" } : {}) });
+        if (what === KEY_WITHOUT_USER && route.needsUser === true)
+          assertProblem(answer, 401, "key_without_user", operationOf(route));
+        else if (isEnough) assert.notEqual(answer.body?.code, "insufficient_role", operationOf(route));
+        else assertProblem(answer, 403, "insufficient_role", operationOf(route));
+      }
     });
-    for (const route of ofTeams) {
-      if (route.access.role === "member") continue;
-      const answer = await ask(route, { key: member.body.secret, ...(route.body ? { body: "{" } : {}) });
-      assertProblem(answer, 403, "insufficient_role", nameOf(route));
-    }
-  });
 });
 
 describe("every path", () => {
@@ -109,9 +130,9 @@ describe("every path", () => {
     for (const route of routes.filter(({ query }) => query !== "ignored")) {
       const body = route.bodyExample === undefined ? {} : { body: route.bodyExample };
       const answer = await ask(route, body, "?no_such_parameter=1");
-      assertProblem(answer, 400, "validation_failed", nameOf(route));
+      assertProblem(answer, 400, "validation_failed", operationOf(route));
       const paths = (answer.body.errors as { path: string }[]).map(({ path }) => path);
-      assert.ok(paths.includes("no_such_parameter"), nameOf(route));
+      assert.ok(paths.includes("no_such_parameter"), operationOf(route));
     }
   });
 });
@@ -129,31 +150,35 @@ describe("every body", () => {
           body: JSON.stringify(route.bodyExample),
           headers: { "Content-Type": type },
         });
-        assertProblem(answer, 415, "unsupported_media_type", `${nameOf(route)} ${type}`);
+        assertProblem(answer, 415, "unsupported_media_type", `${operationOf(route)} ${type}`);
       }
   });
 
   it("must be well formed", async () => {
     for (const route of bodied)
       for (const body of ["{", '{"a":1}}', "\u0000", '{"a":"\ud800', "undefined"])
-        assertProblem(await ask(route, { body }), 400, "malformed_json", nameOf(route));
+        assertProblem(await ask(route, { body }), 400, "malformed_json", operationOf(route));
   });
 
   it("must be an object with the fields that it wants and no other", async () => {
     for (const route of bodied) {
       for (const body of ["[]", "null", '"text"', "1"])
-        assertProblem(await ask(route, { body }), 400, "validation_failed", `${nameOf(route)} ${body}`);
+        assertProblem(await ask(route, { body }), 400, "validation_failed", `${operationOf(route)} ${body}`);
       const answer = await ask(route, { body: { ...(route.bodyExample as object), no_such_field: true } });
-      assertProblem(answer, 400, "validation_failed", nameOf(route));
+      assertProblem(answer, 400, "validation_failed", operationOf(route));
       const errors = answer.body.errors as { path: string; message: string }[];
-      assert.deepEqual(errors, [{ path: "no_such_field", message: "is not a known field" }], nameOf(route));
+      assert.deepEqual(
+        errors,
+        [{ path: "no_such_field", message: "is not a known field" }],
+        operationOf(route),
+      );
     }
   });
 
   it("has its bound", async () => {
     for (const route of bodied) {
       const bytes = (route.bodyBytes ?? LIMITS.http.bodyBytes) + 1;
-      assertProblem(await ask(route, { body: " ".repeat(bytes) }), 413, "body_too_large", nameOf(route));
+      assertProblem(await ask(route, { body: " ".repeat(bytes) }), 413, "body_too_large", operationOf(route));
     }
   });
 

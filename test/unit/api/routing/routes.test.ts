@@ -126,6 +126,18 @@ describe("who may change something", () => {
       assert.equal(roleOf(nameOf(route)), "owner", nameOf(route));
   });
 
+  it("may read what the team has as a member, but for a few", () => {
+    const reads = routes.filter(({ method, access }) => method === "GET" && access !== "public");
+    assert.ok(reads.length >= 15);
+    const aboveMembers = reads.map(nameOf).filter((name) => roleOf(name) !== "member");
+    assert.deepEqual(aboveMembers.sort(), [
+      "GET /v1/admin/disposable",
+      "GET /v1/admin/disposable/pending",
+      "GET /v1/deployment",
+      "GET /v1/team/invites",
+    ]);
+  });
+
   it("needs a user behind the key that makes keys", () => {
     const create = routes.find((route) => nameOf(route) === "POST /v1/keys");
     assert.equal(create?.needsUser, true);
