@@ -3,7 +3,6 @@ import { describe, it } from "node:test";
 import * as v from "valibot";
 import { type Problem, useBilling } from "../../support/billing.ts";
 import { ContractProblem } from "../../support/contract.ts";
-import fc from "../../support/properties.ts";
 import type { Response } from "../../support/service.ts";
 import { eventObject, PRICES, subscriptionObject } from "../../support/stripe-events.ts";
 
@@ -247,28 +246,27 @@ describe("subscribing is refused", () => {
     assert.equal(customersOf(team.id).length, 0);
   });
 
-  it("with 400 for any other body, never with a 500", async () => {
-    const team = await billing.deployment.team("free", { writesBurst: 1_000 });
+  it("with 400 for any other body, without a call of Stripe", async () => {
+    const team = await billing.deployment.team("free");
     const send = (body: unknown) =>
       billing.one.send<Problem>("POST", "/v1/billing/subscribe", { key: team.session, body });
+    const calls = billing.stripe.calls.length;
     for (const body of [
       {},
       { tier: "free" },
+      { tier: ["pro"] },
+      { tier: "__proto__" },
       { tier: "enterprise" },
       { tier: "pro", interval: "day" },
       [],
+      ["pro"],
       1,
+      true,
+      "",
       null,
     ])
-      assertProblem(await send(body === null ? "null" : body), 400, "validation_failed");
+      assertProblem(await send(JSON.stringify(body)), 400, "validation_failed");
     assertProblem(await send({ tier: "pro", plan: "x" }), 400, "validation_failed");
-    const [calls] = [billing.stripe.calls.length];
-    await fc.assert(
-      fc.asyncProperty(fc.jsonValue(), async (body) => {
-        assert.equal((await send(JSON.stringify(body))).status, 400);
-      }),
-      { numRuns: 100 },
-    );
     assert.equal(billing.stripe.calls.length, calls);
   });
 });

@@ -181,41 +181,9 @@ describe("a job", () => {
     assert.equal(wrong.status, 400);
   });
 
-  it("is not found by another team", async () => {
-    const otherTeam = await deployment.team("enterprise");
-    const { id } = await submitted(api, team.testKey, ["valid@example.com"]);
-    await ended(api, team.testKey, id);
-    const missing = "job_01h455vb4pex5vsknk084sn02q";
-    for (const [method, path] of [
-      ["GET", ""],
-      ["GET", "/results"],
-      ["POST", "/cancel"],
-      ["DELETE", ""],
-    ] as const) {
-      const answers = [id, missing, "job_x", "%00"].map((named) =>
-        api.send(method, `/v1/bulk-jobs/${named}${path}`, { key: otherTeam.session }),
-      );
-      for (const { status, body } of await Promise.all(answers))
-        assert.deepEqual([status, body.code, body.detail], [404, "not_found", "There is no such job."]);
-    }
-    const list = await api.send<{ data: BulkJob[] }>("GET", "/v1/bulk-jobs", { key: otherTeam.liveKey });
-    assert.deepEqual(list.body.data, []);
-  });
-
-  it("is submitted once for one Idempotency-Key, and listed newest first, a page at a time", async () => {
+  it("is listed newest first, a page at a time", async () => {
     const lister = await deployment.team("starter");
-    const headers = { "Idempotency-Key": "list-1" };
-    const send = () =>
-      api.send<BulkJob>("POST", "/v1/verify/bulk", {
-        key: lister.testKey,
-        body: { emails: ["valid@example.com"] },
-        headers,
-      });
-    const first = await send();
-    const again = await send();
-    assert.deepEqual([again.status, again.body.id], [202, first.body.id]);
-    assert.equal(again.headers.get("location"), first.headers.get("location"));
-    assert.equal(again.headers.get("idempotent-replayed"), "true");
+    const first = await submitted(api, lister.testKey, ["valid@example.com"]);
     const second = await submitted(api, lister.testKey, ["valid@example.com"], { metadata: { n: "2" } });
     type Page = { data: BulkJob[]; next_cursor: string | null };
     const page = await api.send<Page>("GET", "/v1/bulk-jobs?limit=1", { key: lister.liveKey });
@@ -223,7 +191,7 @@ describe("a job", () => {
     const next = await api.send<Page>("GET", `/v1/bulk-jobs?limit=1&cursor=${page.body.next_cursor}`, {
       key: lister.liveKey,
     });
-    assert.deepEqual([next.body.data.map(({ id }) => id), next.body.next_cursor], [[first.body.id], null]);
+    assert.deepEqual([next.body.data.map(({ id }) => id), next.body.next_cursor], [[first.id], null]);
   });
 
   it("refuses what is no list, naming the field", async () => {

@@ -4,7 +4,6 @@ import * as v from "valibot";
 import { LIMITS } from "../../../src/config/limits/limits.ts";
 import type { Override, OverrideSubmission } from "../../../src/features/overrides/overrides.ts";
 import { ContractProblem } from "../../support/contract.ts";
-import fc from "../../support/properties.ts";
 import {
   type Answer,
   createDeployment,
@@ -84,7 +83,7 @@ describe("an override", () => {
       [body.data[0]?.domain, body.data[0]?.status, body.data[0]?.source],
       [domain, "pending", null],
     );
-    assert.equal(await pendingOf(team), 1);
+    assert.deepEqual([await pendingOf(team), await pendingOf(other)], [1, 0]);
     await assertAll(team, `exists@${domain}`, VALID);
 
     await merge(team);
@@ -168,52 +167,6 @@ describe("an override", () => {
   });
 });
 
-describe("who may", () => {
-  const routes: [string, string, unknown?][] = [
-    ["POST", PATH, { domains: ["a.test"] }],
-    ["GET", PATH],
-    ["GET", `${PATH}/pending`],
-    ["DELETE", `${PATH}/a.test`],
-  ];
-  for (const [method, path, body] of routes) {
-    it(`${method} ${path}: owners; 401 without a credential, 403 else`, async () => {
-      const send = (key?: string) =>
-        apis[0].send(method, path, { ...(key === undefined ? {} : { key }), ...(body ? { body } : {}) });
-      const nobody = await send();
-      assert.deepEqual([nobody.status, nobody.body.code], [401, "unauthorized"]);
-      for (const change of ["role = 'admin'", "role = 'member'", "user_id = null"]) {
-        const { id, liveKey } = await deployment.team("enterprise");
-        await deployment.sql`update api_keys set ${deployment.sql.unsafe(change)} where team_id = ${id}`;
-        const refused = await send(liveKey);
-        assert.deepEqual([refused.status, refused.body.code], [403, "insufficient_role"], change);
-      }
-      const owner = await deployment.team("enterprise");
-      assert.notEqual((await send(owner.liveKey)).status, 403);
-    });
-  }
-
-  it("no team sees or removes another's", async () => {
-    const [team, other] = [await deployment.team("enterprise"), await deployment.team("enterprise")];
-    await submit(team, ["mine.test"]);
-    assert.deepEqual((await apis[0].send("GET", PATH, { key: other.session })).body.data, []);
-    assert.equal(await pendingOf(other), 0);
-    const [theirs, nobodys] = await Promise.all(
-      ["mine.test", "nobodys.test"].map((domain) =>
-        apis[0].send("DELETE", `${PATH}/${domain}`, { key: other.session }),
-      ),
-    );
-    const known = ({ status, body }: { status: number; body: Record<string, unknown> }) => ({
-      ...body,
-      status,
-      request_id: "",
-    });
-    assert.ok(theirs && nobodys);
-    assert.equal(theirs.status, 404);
-    assert.deepEqual(known(theirs), known(nobodys));
-    assert.equal(await pendingOf(team), 1);
-  });
-});
-
 describe("what is no submission", () => {
   const bodies: [string, unknown, string][] = [
     ["no domains", {}, "domains"],
@@ -251,36 +204,6 @@ describe("what is no submission", () => {
     assert.equal(domains[0]?.length, 253);
     const { status, body } = await submit(team, domains);
     assert.deepEqual([status, body.accepted], [201, 500]);
-  });
-
-  it("whatever is sent, it is answered 201 or 400 with paths, and no fault of ours", async () => {
-    const team = await deployment.team("enterprise");
-    const text = fc.oneof(
-      fc.string({ unit: "binary", maxLength: 300 }),
-      fc.domain(),
-      fc.constantFrom("__proto__", "toString", "a.test", "\u202e.test", "xn--a.test", "*.test", "%00.test"),
-    );
-    const hostile = fc.oneof(
-      fc.record({ domains: fc.array(fc.oneof(text, fc.jsonValue()), { maxLength: 6 }) }),
-      fc.jsonValue({ maxDepth: 6 }),
-      fc.record({ domains: fc.jsonValue(), __proto__: fc.jsonValue() }),
-      fc.constant("[".repeat(40)),
-      fc.constant(`{"domains": ${"[".repeat(30)}${"]".repeat(30)}}`),
-    );
-    await fc.assert(
-      fc.asyncProperty(hostile, async (body) => {
-        const sent = typeof body === "string" ? body : JSON.stringify(body);
-        const { status, body: answered } = await apis[0].send("POST", PATH, {
-          key: team.session,
-          body: sent,
-        });
-        if (status === 201) return;
-        assert.equal(status, 400, sent);
-        v.assert(ContractProblem, answered);
-        if (answered.code === "validation_failed") assert.ok((answered.errors as unknown[]).length > 0, sent);
-      }),
-      { numRuns: 300 },
-    );
   });
 
   it("twenty submissions of the same domains through two processes store each once", async () => {
