@@ -3,10 +3,11 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFi
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { VERSION } from "../../../src/platform/version.ts";
 import { createPostgres, type Database } from "../../../src/stores/postgres/postgres.ts";
 import { codeBlocksOf, documentedPages, textOfPage } from "../../support/documented/blocks.ts";
-import { helm, kind, kubectl } from "../../support/documented/cluster.ts";
-import { docker } from "../../support/documented/engine.ts";
+import { docker } from "../../support/documented/docker.ts";
+import { createKubectl, helm, kind } from "../../support/documented/kubernetes.ts";
 import { createDocumentedMain, type DocumentedMain } from "../../support/documented/main.ts";
 import { npm } from "../../support/documented/npm.ts";
 import {
@@ -100,7 +101,7 @@ function standInsFor({ run, node, rcpt }: DocumentedMain): Record<string, StandI
     // dist/ is built for the test run elsewhere.
     node: silent(node),
     // A cluster and an engine are not part of a test run.
-    kubectl: (call) => kubectl(node, call),
+    kubectl: createKubectl(node),
     helm: silent(helm),
     kind: silent((call) => kind(call, images)),
     docker: (call) => docker({ run, node }, call, images),
@@ -162,6 +163,7 @@ describe("commands of the documents", () => {
     ["an option that a command does not have", "npm run chaos -- --minute 1"],
     ["a script that there is not", "npm run upgrade"],
     ["an option that npm would take for itself", "npm run chaos --minutes 1"],
+    ["an option of npm's that comes too late", "npm run chaos -- --silent"],
     ["an operator's option that there is not", "npm run team -- show you@example.com --jsn"],
     [
       "an object that no manifest has",
@@ -169,9 +171,12 @@ describe("commands of the documents", () => {
     ],
     ["a port that a Service does not have", "kubectl -n rcpt port-forward svc/rcpt-api 8080:8080"],
     ["a namespace that no manifest makes", "kubectl -n default rollout restart deploy/rcpt-api"],
+    ["a Deployment to read that no manifest has", "kubectl -n rcpt get deploy/no-such"],
+    ["a Job to read that no manifest has", "kubectl -n rcpt get job backup"],
     ["a folder that is not there", "kubectl apply -k k8s/overlays/staging"],
     ["a stage that the Dockerfile does not have", "docker build --target prod ."],
     ["an argument that the Dockerfile does not have", "docker build --build-arg TEST=a ."],
+    ["a setting with a wrong end", `docker run --rm -e LOG_LEVEL=info=x rcpt:${VERSION} migrate`],
     ["a service that compose.yaml does not have", "docker compose run --rm worker doctor"],
     ["values that are not there", "helm install rcpt k8s/chart --values nowhere.yaml"],
     ["an image that was not built", "kind load docker-image rcpt:latest"],

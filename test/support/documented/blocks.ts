@@ -38,6 +38,6 @@ export function codeBlocksOf(page: string, text = textOfPage(page)): DocumentedB
 }
 
 /** Commands within a line of prose or a table, such as `npm run load`. */
-export function spansOf(text: string): string[] {
+export function inlineCodeOf(text: string): string[] {
   return [...text.replace(/^ *```.*?^ *```/gms, "").matchAll(/`([^`\n]+)`/g)].map(([, span = ""]) => span);
 }

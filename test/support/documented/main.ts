@@ -59,15 +59,15 @@ export function createDocumentedMain(deployment: TestDeployment): DocumentedMain
   const { settings, sql } = deployment;
   let accounts = 0;
 
-  /** A page begins with a deployment in which its account is not: pages make the same one. */
-  async function forget(email: string): Promise<void> {
+  /** Frees the address for `bootstrap`: several pages create the same email, and all run in one deployment. */
+  async function freeEmail(email: string): Promise<void> {
     accounts += 1;
     await sql`update users set email = ${`before${accounts}@example.com`} where email = ${email}`;
   }
 
   async function run(args: readonly string[], env: Record<string, string>): Promise<void> {
     const [verb] = args;
-    if (verb === "bootstrap") await forget(args[args.indexOf("--email") + 1] ?? "");
+    if (verb === "bootstrap") await freeEmail(args[args.indexOf("--email") + 1] ?? "");
     const own = { ...settings, LOG_LEVEL: "info", ...settingsOf(env) };
     const serving = verb === undefined ? SERVES : null;
     const { code, output } = await runUntil([process.execPath, ...MAIN, ...args], own, serving);

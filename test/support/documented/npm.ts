@@ -56,8 +56,9 @@ const PARSERS: Readonly<Record<string, (call: Call) => unknown>> = {
 
 /** The script of `npm ...`, and what is behind `--`. */
 export function scriptCall([verb = "", ...rest]: readonly string[]): { script: string; args: string[] } {
-  const [script = "", ...more] =
-    verb === "run" ? rest.filter((word) => word !== "--silent") : [verb, ...rest];
+  const end = [...rest, "--"].indexOf("--");
+  const own = rest.slice(0, end).filter((word) => verb !== "run" || word !== "--silent");
+  const [script = "", ...more] = [...(verb === "run" ? [] : [verb]), ...own, ...rest.slice(end)];
   assert.ok(verb === "run" || ["start", "test"].includes(verb), `npm ${verb} is no command of this project`);
   assert.ok(Object.hasOwn(scripts, script), `package.json has no script ${script}`);
   assert.ok(more.length === 0 || more[0] === "--", `npm takes ${more[0]} for itself: -- has to be before it`);

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, it } from "node:test";
 import { SETTING_NAMES } from "../../../src/config/config.ts";
-import { codeBlocksOf, documentedPages, spansOf, textOfPage } from "../../support/documented/blocks.ts";
+import { codeBlocksOf, documentedPages, inlineCodeOf, textOfPage } from "../../support/documented/blocks.ts";
 
 /** Code in documents says what it is: blocks of commands are run by test/scenario/docs/commands.test.ts, by their language. */
 
@@ -60,7 +60,7 @@ describe("blocks of code in documents", () => {
 describe("commands in the prose of documents", () => {
   it("name scripts of package.json", () => {
     const named = pages.flatMap((page) =>
-      spansOf(textOfPage(page)).flatMap((span) => {
+      inlineCodeOf(textOfPage(page)).flatMap((span) => {
         const [, script] = /^npm run (?:--silent )?([a-z]+)/.exec(span) ?? [];
         return script === undefined || span.includes(" -w portal") ? [] : [{ page, script }];
       }),

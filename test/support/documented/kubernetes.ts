@@ -13,7 +13,7 @@ import {
 import { findHelm, renderChart } from "../../../scripts/manifests/helm.ts";
 import { run } from "../../../scripts/manifests/run.ts";
 import type { DocumentedMain } from "./main.ts";
-import type { Call, CallOutcome } from "./shell.ts";
+import type { Call, CallOutcome, StandIn } from "./shell.ts";
 
 type RunNode = DocumentedMain["node"];
 
@@ -42,6 +42,9 @@ const allObjects = async () =>
   (
     await Promise.all(["local", "production"].map((name) => overlay(join(ROOT, "k8s/overlays", name))))
   ).flat();
+
+/** The Job of the migration; `k8s/upgrade.sh` adds a checksum to its name. */
+const MIGRATION = "rcpt-migrate-";
 
 const KINDS: Readonly<Record<string, string>> = {
   deploy: "Deployment",
@@ -85,22 +88,37 @@ async function exec(node: RunNode, call: Call, [target = "", mark, program, ...a
   await node({ ...call, args, env: { ...call.env, ROLE: roleOf(container) } });
 }
 
-/** The migration's Job of `k8s/upgrade.sh`: it is not there, and then complete. */
-const jobStates = ["", "Complete "];
+async function inNamespace(name = ""): Promise<void> {
+  const namespaces = ofKind(await allObjects(), "Namespace").map(({ metadata }) => metadata.name);
+  assert.ok(namespaces.includes(name), `no manifest makes the namespace ${name}`);
+}
 
-export async function kubectl(node: RunNode, call: Call): Promise<CallOutcome> {
+/** @param jobStates of the migration's Job, from one call to the next */
+async function get([kind = "", name = ""]: string[], jobStates: string[]): Promise<string> {
+  if (kind === "namespace") await inNamespace(name);
+  else if (kind === "job") {
+    assert.ok(name.startsWith(MIGRATION), `no manifest has job/${name}`);
+    return jobStates.shift() ?? "Complete ";
+  } else await named(kind.includes("/") ? kind : `${kind}/${name}`);
+  return "";
+}
+
+/** In the cluster of this stand-in, the Job of `k8s/upgrade.sh` does not exist at first, and is then complete. */
+export function createKubectl(node: RunNode): StandIn {
+  const jobStates = ["", "Complete "];
+  return (call) => kubectl(node, call, jobStates);
+}
+
+async function kubectl(node: RunNode, call: Call, jobStates: string[]): Promise<CallOutcome> {
   const isNamed = ["-n", "--namespace"].includes(call.args[0] ?? "");
-  if (isNamed) {
-    const namespaces = ofKind(await allObjects(), "Namespace").map(({ metadata }) => metadata.name);
-    assert.ok(namespaces.includes(call.args[1] ?? ""), `no manifest makes the namespace ${call.args[1]}`);
-  }
+  if (isNamed) await inNamespace(call.args[1]);
   const [verb, ...args] = call.args.slice(isNamed ? 2 : 0);
   if (verb === "kustomize") {
     const options = { cwd: pathIn(call, args[0] ?? ""), timeoutMs: BUILD_WITHIN_MS, stdoutOnly: true };
     return { stdout: (await run(builder.command, [...builder.args, "."], options)).output };
   }
   if (verb === "config") return { stdout: "no cluster\n" };
-  if (verb === "get") return { stdout: args[0] === "job" ? (jobStates.shift() ?? "Complete ") : "" };
+  if (verb === "get") return { stdout: await get(args, jobStates) };
   if (verb === "apply") await apply(call, args);
   else if (verb === "port-forward") await portForward(args);
   else if (verb === "exec") await exec(node, call, args);

@@ -28,7 +28,10 @@ const flag = { type: "boolean" } as const;
 const text = { type: "string", multiple: true } as const;
 
 /** Options of docker's own, as far as its first word that is none; what follows is the container's. */
-function split(args: string[], options: Options): { values: Record<string, unknown>; rest: string[] } {
+function splitDockerOptions(
+  args: string[],
+  options: Options,
+): { values: Record<string, unknown>; rest: string[] } {
   const { tokens } = parseArgs({ args, options, strict: false, allowPositionals: true, tokens: true });
   const first = tokens.find(({ kind }) => kind === "positional")?.index ?? args.length;
   const { values } = parseArgs({ args: args.slice(0, first), options });
@@ -37,9 +40,16 @@ function split(args: string[], options: Options): { values: Record<string, unkno
 
 const listOf = (value: unknown) => (value ?? []) as string[];
 
+/** `-e NAME=VALUE`: a value may have `=` in it. */
+function pairOf(text: string): [name: string, value: string] {
+  const at = text.indexOf("=");
+  assert.ok(at > 0, `-e ${text} gives no value`);
+  return [text.slice(0, at), text.slice(at + 1)];
+}
+
 /** @param images tags that were built, added to */
 function buildImage({ args, cwd }: Call, images: Set<string>): void {
-  const { values, rest } = split(args, {
+  const { values, rest } = splitDockerOptions(args, {
     tag: { ...text, short: "t" },
     "build-arg": text,
     target: { type: "string" },
@@ -71,12 +81,12 @@ const RUN = {
 };
 
 async function runImage(main: Runs, { args, cwd }: Call): Promise<void> {
-  const { values, rest } = split(args, RUN);
+  const { values, rest } = splitDockerOptions(args, RUN);
   const [image, ...command] = rest;
   assert.equal(image, `rcpt:${VERSION}`);
   for (const file of listOf(values["env-file"]))
     assert.ok(existsSync(join(cwd, file)), `there is no ${file}`);
-  await main.run(command, Object.fromEntries(listOf(values.env).map((pair) => pair.split("=", 2))));
+  await main.run(command, Object.fromEntries(listOf(values.env).map(pairOf)));
 }
 
 const serviceNamed = (name = "") => services[name] ?? assert.fail(`compose.yaml has no service ${name}`);
@@ -99,7 +109,7 @@ function dump({ image, environment }: ComposeService, args: string[]): CallOutco
 }
 
 async function execIn(main: Runs, call: Call): Promise<CallOutcome> {
-  const { rest } = split(call.args, { "no-tty": { ...flag, short: "T" } });
+  const { rest } = splitDockerOptions(call.args, { "no-tty": { ...flag, short: "T" } });
   const [name, program = "", ...args] = rest;
   const service = serviceNamed(name);
   if (["pg_dump", "pg_restore"].includes(program)) {
@@ -125,7 +135,7 @@ async function compose(main: Runs, call: Call): Promise<CallOutcome> {
   }
   if (verb === "exec") return execIn(main, { ...call, args });
   assert.equal(verb, "run", `docker compose ${verb}: no test knows what it should be held to`);
-  const { rest } = split(args, { rm: flag });
+  const { rest } = splitDockerOptions(args, { rm: flag });
   const [name, ...command] = rest;
   const service = serviceNamed(name);
   assert.ok(isOurs(service), `${name} is not our image`);
