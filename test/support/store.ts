@@ -1,3 +1,4 @@
+import { after } from "node:test";
 import type { Tier } from "../../src/config/tiers.ts";
 import { effectiveLimits, type TierLimits } from "../../src/config/tiers.ts";
 import type { Actor } from "../../src/features/identity/actor.ts";
@@ -50,6 +51,13 @@ export async function openDatabase(t: Closer): Promise<{ sql: Database; url: str
   });
   await migrate(sql, silentLog);
   return { sql, url: database.url };
+}
+
+/** A migrated database for the tests of a file, and `closing` for what else they open. Await it before the first test. */
+export async function useDatabase(): Promise<{ sql: Database; url: string; closing: Closer }> {
+  const closing = createClosing();
+  after(closing.close);
+  return { ...(await openDatabase(closing)), closing };
 }
 
 /**

@@ -1,34 +1,24 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { subselectsOf } from "../../../scripts/layers/subselects.ts";
-import { createPostgres, type Database, type Transaction } from "../../../src/stores/postgres/postgres.ts";
+import { createPostgres, type Transaction } from "../../../src/stores/postgres/postgres.ts";
 import { LOCKS_BY_KEY, PENDING, TAKINGS, type Taking } from "../../support/rows-to-take.ts";
 import { takersOfRows } from "../../support/statements.ts";
-import { createClosing, openDatabase } from "../../support/store.ts";
+import { useDatabase } from "../../support/store.ts";
 
 /**
  * Statements that take up to N of PENDING rows, with generic plans, as a server makes them once it has run a statement
  * a few times: there `… where id in (select … limit 1000 for update)` took all rows.
  */
-const closing = createClosing();
-let sql: Database;
-
-before(async () => {
-  const database = await openDatabase(closing);
-  const [{ name }] = await database.sql<[{ name: string }]>`select current_database() as name`;
-  await database.sql.unsafe(`alter database ${name} set plan_cache_mode = 'force_generic_plan'`);
-  await database.sql`insert into teams (id, name, tier) values ('t1', 'team', 'pro')`;
-  await database.sql`insert into users (id, email) values ('u1', 'owner@example.com')`;
-  await database.sql`insert into memberships (team_id, user_id, role) values ('t1', 'u1', 'owner')`;
-  sql = createPostgres({
-    url: database.url,
-    maxConnections: 2,
-    applicationName: "rcpt-test",
-    statementTimeoutMs: 60_000,
-  });
-  closing.after(() => sql.end({ timeout: 1 }));
-});
-after(closing.close);
+const { sql: setUp, url, closing } = await useDatabase();
+const [{ name }] = await setUp<[{ name: string }]>`select current_database() as name`;
+await setUp.unsafe(`alter database ${name} set plan_cache_mode = 'force_generic_plan'`);
+await setUp`insert into teams (id, name, tier) values ('t1', 'team', 'pro')`;
+await setUp`insert into users (id, email) values ('u1', 'owner@example.com')`;
+await setUp`insert into memberships (team_id, user_id, role) values ('t1', 'u1', 'owner')`;
+const options = { maxConnections: 2, applicationName: "rcpt-test", statementTimeoutMs: 60_000 };
+const sql = createPostgres({ url, ...options });
+closing.after(() => sql.end({ timeout: 1 }));
 
 /** Rows of a table that may be read: all of them a few times, where it is taken in pieces or by several statements. */
 const READS_MAX = 10 * PENDING;

@@ -1,35 +1,17 @@
 import assert from "node:assert/strict";
-import { after, before, beforeEach, describe, it } from "node:test";
-import {
-  createPostgres,
-  type Database,
-  isOutage,
-  type Transaction,
-} from "../../../src/stores/postgres/postgres.ts";
-import { createClosing, openDatabase } from "../../support/store.ts";
-import { createTcpGate, type TcpGate, throughGate } from "../../support/tcp-gate.ts";
+import { beforeEach, describe, it } from "node:test";
+import { createPostgres, isOutage, type Transaction } from "../../../src/stores/postgres/postgres.ts";
+import { useDatabase } from "../../support/store.ts";
+import { createTcpGate, throughGate } from "../../support/tcp-gate.ts";
 import { until } from "../../support/until.ts";
 
 /** Transactions whose connection is lost. (An error that the client throws uncaught fails the file.) */
-const closing = createClosing();
-let direct: Database;
-let gate: TcpGate;
-let sql: Database;
-
-before(async () => {
-  const database = await openDatabase(closing);
-  direct = database.sql;
-  gate = await createTcpGate(database.url);
-  closing.after(() => gate.close());
-  sql = createPostgres({
-    url: throughGate(database.url, gate),
-    maxConnections: 1,
-    applicationName: "rcpt-cut",
-  });
-  closing.after(() => sql.end({ timeout: 1 }));
-  await direct`create table written (what text)`;
-});
-after(closing.close);
+const { sql: direct, url, closing } = await useDatabase();
+const gate = await createTcpGate(url);
+closing.after(() => gate.close());
+const sql = createPostgres({ url: throughGate(url, gate), maxConnections: 1, applicationName: "rcpt-cut" });
+closing.after(() => sql.end({ timeout: 1 }));
+await direct`create table written (what text)`;
 
 beforeEach(async () => {
   gate.open();

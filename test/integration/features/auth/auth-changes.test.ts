@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";
 import {
   type AuthChange,
@@ -10,14 +10,9 @@ import {
 import { hashSecret } from "../../../../src/features/identity/api-key.ts";
 import type { Bootstrapped } from "../../../../src/features/teams/bootstrap.ts";
 import type { Database, Transaction } from "../../../../src/stores/postgres/postgres.ts";
-import { createClosing, newTeam, openDatabase } from "../../../support/store.ts";
+import { newTeam, useDatabase } from "../../../support/store.ts";
 
-let sql: Database;
-const closing = createClosing();
-before(async () => {
-  ({ sql } = await openDatabase(closing));
-});
-after(closing.close);
+const { sql } = await useDatabase();
 
 const subjects = (page: ChangePage) => page.changes.map((change) => change.subject);
 

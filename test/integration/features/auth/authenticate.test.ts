@@ -1,23 +1,15 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";
 import type { Actor } from "../../../../src/features/identity/actor.ts";
 import { hashSecret, newSecret } from "../../../../src/features/identity/api-key.ts";
-import type { Database } from "../../../../src/stores/postgres/postgres.ts";
-import { type Process, type Stores, startProcess } from "../../../support/credential-process.ts";
+import { type Process, startProcess } from "../../../support/credential-process.ts";
 import { testRedisUrl } from "../../../support/embedded.ts";
-import { createClosing, newTeam, openDatabase } from "../../../support/store.ts";
+import { newTeam, useDatabase } from "../../../support/store.ts";
 import { until } from "../../../support/until.ts";
 
-let sql: Database;
-let stores: Stores;
-const closing = createClosing();
-before(async () => {
-  const opened = await openDatabase(closing);
-  sql = opened.sql;
-  stores = { databaseUrl: opened.url, redisUrl: await testRedisUrl() };
-});
-after(closing.close);
+const { sql, url } = await useDatabase();
+const stores = { databaseUrl: url, redisUrl: await testRedisUrl() };
 
 function bearer(secret: string): string {
   return `Bearer ${secret}`;

@@ -1,20 +1,14 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";
 import { billingPeriodicTasks } from "../../../../src/features/billing/billing-tasks.ts";
 import { pruneStripeEvents } from "../../../../src/features/billing/subscription-sql.ts";
 import { intervalOf } from "../../../../src/stores/postgres/interval.ts";
-import type { Database } from "../../../../src/stores/postgres/postgres.ts";
-import { createClosing, openDatabase } from "../../../support/store.ts";
+import { useDatabase } from "../../../support/store.ts";
 
 /** Events are forgotten when Stripe repeats them no more, a bounded number in a statement. */
-const closing = createClosing();
-let sql: Database;
 
-before(async () => {
-  ({ sql } = await openDatabase(closing));
-});
-after(closing.close);
+const { sql } = await useDatabase();
 
 const { eventsKeptMs, prunedPerRound } = LIMITS.billing;
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { loadConfig } from "../../../../src/config/config.ts";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";
 import { createChangePublisher } from "../../../../src/features/auth/publish.ts";
@@ -10,18 +10,13 @@ import { createBillingProvider } from "../../../../src/features/billing/provider
 import { AppError } from "../../../../src/platform/errors.ts";
 import { createLog } from "../../../../src/platform/log.ts";
 import { createPostgres, type Database } from "../../../../src/stores/postgres/postgres.ts";
-import { createFakeClock, type FakeClock } from "../../../support/fake-clock.ts";
-import { createClosing, newTeam, openDatabase } from "../../../support/store.ts";
+import { createFakeClock } from "../../../support/fake-clock.ts";
+import { newTeam, useDatabase } from "../../../support/store.ts";
 import { PRICES } from "../../../support/stripe-events.ts";
-import { type StripeMock, startStripeMock } from "../../../support/stripe-mock.ts";
+import { startStripeMock } from "../../../support/stripe-mock.ts";
 import { until } from "../../../support/until.ts";
 
 /** Only one request at a time makes a checkout, and every caller gets an answer, however slow Stripe is. */
-const closing = createClosing();
-let sql: Database;
-let databaseUrl: string;
-let stripe: StripeMock;
-let clock: FakeClock;
 const lines: string[] = [];
 
 const offer = { tier: "pro", interval: "month", priceId: PRICES.STRIPE_PRICE_PRO_MONTH } as const;
@@ -51,13 +46,10 @@ function newProcess(database: Database = sql): Checkouts {
   });
 }
 
-before(async () => {
-  ({ sql, url: databaseUrl } = await openDatabase(closing));
-  stripe = await startStripeMock();
-  closing.after(() => stripe.close());
-  clock = createFakeClock();
-});
-after(closing.close);
+const { sql, url: databaseUrl, closing } = await useDatabase();
+const stripe = await startStripeMock();
+closing.after(() => stripe.close());
+const clock = createFakeClock();
 
 const failsWith = (code: string) => (error: unknown) => error instanceof AppError && error.code === code;
 const isClaimed = async (teamId: string) =>

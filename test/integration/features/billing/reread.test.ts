@@ -1,52 +1,42 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { loadConfig } from "../../../../src/config/config.ts";
 import { createChangePublisher } from "../../../../src/features/auth/publish.ts";
-import { type BillingEvents, createBillingEvents } from "../../../../src/features/billing/events.ts";
+import { createBillingEvents } from "../../../../src/features/billing/events.ts";
 import { createBillingProvider } from "../../../../src/features/billing/provider.ts";
-import { type BillingRereads, createBillingRereads } from "../../../../src/features/billing/reread.ts";
+import { createBillingRereads } from "../../../../src/features/billing/reread.ts";
 import { createLog } from "../../../../src/platform/log.ts";
-import type { Database } from "../../../../src/stores/postgres/postgres.ts";
-import { createFakeClock, type FakeClock } from "../../../support/fake-clock.ts";
-import { createClosing, newTeam, openDatabase, silentLog } from "../../../support/store.ts";
+import { createFakeClock } from "../../../support/fake-clock.ts";
+import { newTeam, silentLog, useDatabase } from "../../../support/store.ts";
 import { eventObject, PRICES, subscriptionObject } from "../../../support/stripe-events.ts";
-import { type MockCheckout, type StripeMock, startStripeMock } from "../../../support/stripe-mock.ts";
+import { type MockCheckout, startStripeMock } from "../../../support/stripe-mock.ts";
 import { until } from "../../../support/until.ts";
 
 /** If the order of events is ambiguous, the state is read from Stripe, by any number of relays at once. */
-const closing = createClosing();
-let sql: Database;
-let stripe: StripeMock;
-let events: BillingEvents;
-let rereads: BillingRereads;
-let clock: FakeClock;
 const lines: string[] = [];
 let timesPaidTwice = 0;
 
-before(async () => {
-  ({ sql } = await openDatabase(closing));
-  stripe = await startStripeMock();
-  closing.after(() => stripe.close());
-  const { billing } = loadConfig({
-    DATABASE_URL: "postgres://unused",
-    REDIS_URL: "redis://unused",
-    ...stripe.settings,
-    ...PRICES,
-  });
-  assert.ok(billing);
-  const bus = { announce: async () => undefined };
-  const publisher = createChangePublisher({ sql, bus, log: silentLog, invalidate: () => undefined });
-  const plans = billing.prices;
-  const provider = createBillingProvider({ config: billing, log: silentLog });
-  clock = createFakeClock();
-  const log = createLog("warn", {}, { write: (line) => void lines.push(line) });
-  const onPaidTwice = () => {
-    timesPaidTwice += 1;
-  };
-  events = createBillingEvents({ publisher, plans, clock, log, onPaidTwice });
-  rereads = createBillingRereads({ sql, publisher, provider, plans, clock, log, onPaidTwice });
+const { sql, closing } = await useDatabase();
+const stripe = await startStripeMock();
+closing.after(() => stripe.close());
+const { billing } = loadConfig({
+  DATABASE_URL: "postgres://unused",
+  REDIS_URL: "redis://unused",
+  ...stripe.settings,
+  ...PRICES,
 });
-after(closing.close);
+assert.ok(billing);
+const bus = { announce: async () => undefined };
+const publisher = createChangePublisher({ sql, bus, log: silentLog, invalidate: () => undefined });
+const plans = billing.prices;
+const provider = createBillingProvider({ config: billing, log: silentLog });
+const clock = createFakeClock();
+const log = createLog("warn", {}, { write: (line) => void lines.push(line) });
+const onPaidTwice = () => {
+  timesPaidTwice += 1;
+};
+const events = createBillingEvents({ publisher, plans, clock, log, onPaidTwice });
+const rereads = createBillingRereads({ sql, publisher, provider, plans, clock, log, onPaidTwice });
 
 const workOff = () => rereads.processDue(() => false);
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, beforeEach, describe, it } from "node:test";
+import { beforeEach, describe, it } from "node:test";
 import { composePipelineCounts } from "../../../../src/app/pipeline-counts.ts";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";
 import { endJob } from "../../../../src/features/bulk/jobs/job-sql.ts";
@@ -12,12 +12,10 @@ import {
 import { type ChunkTask, finishRows, startTask } from "../../../../src/features/bulk/schedule/job-tasks.ts";
 import { newId } from "../../../../src/platform/ids.ts";
 import { createMetrics } from "../../../../src/platform/telemetry/metrics.ts";
-import type { Database } from "../../../../src/stores/postgres/postgres.ts";
-import type { RedisClient } from "../../../../src/stores/redis.ts";
 import { desiredPods, type Figure, readExternalHpa, readKeda } from "../../../support/autoscaler.ts";
 import { inlineJob, queueChunks } from "../../../support/bulk-tasks.ts";
 import { createFakeClock, type FakeClock } from "../../../support/fake-clock.ts";
-import { createClosing, newTeam, openDatabase, openRedis } from "../../../support/store.ts";
+import { newTeam, openRedis, useDatabase } from "../../../support/store.ts";
 
 /**
  * The metrics that the autoscalers of k8s/ read about jobs, and the number of workers that follow: with the real
@@ -28,19 +26,13 @@ const { tasksAtOnce, workersFreshMs } = LIMITS.bulk;
 const GROUPS = ["rcpt:{bulk}:tasks", "rcpt:{bulk}:whole", "rcpt:{bulk}:retry"];
 const keda = readKeda();
 const hpa = readExternalHpa();
-const closing = createClosing();
-let sql: Database;
-let redis: RedisClient;
 let streams: JobStreams;
 let emitter: Emitter;
 let clock: FakeClock;
 let workers: { name: string; held: StreamEntry[] }[];
 
-before(async () => {
-  ({ sql } = await openDatabase(closing));
-  redis = (await openRedis(closing)).commands;
-});
-after(closing.close);
+const { sql, closing } = await useDatabase();
+const redis = (await openRedis(closing)).commands;
 beforeEach(async () => {
   await sql`delete from jobs`;
   await redis.flushdb();

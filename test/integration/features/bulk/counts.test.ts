@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { findJobProviders } from "../../../../src/features/bulk/jobs/job-providers.ts";
 import {
   endJob,
@@ -14,19 +14,13 @@ import {
   startTask,
 } from "../../../../src/features/bulk/schedule/job-tasks.ts";
 import { newId } from "../../../../src/platform/ids.ts";
-import type { Database } from "../../../../src/stores/postgres/postgres.ts";
 import { inlineJob, queueChunks } from "../../../support/bulk-tasks.ts";
-import { createClosing, newTeam, openDatabase } from "../../../support/store.ts";
+import { newTeam, useDatabase } from "../../../support/store.ts";
 
 /** The counts stored with a job equal the sum over its tasks. */
-const closing = createClosing();
 const CHUNKS = 6;
-let sql: Database;
 
-before(async () => {
-  ({ sql } = await openDatabase(closing));
-});
-after(closing.close);
+const { sql } = await useDatabase();
 
 /** Whole numbers below `below`, the same ones for the same seed. */
 function createNumbers(seed: number) {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";
 import { findJob } from "../../../../src/features/bulk/jobs/job-sql.ts";
 import {
@@ -9,21 +9,15 @@ import {
 } from "../../../../src/features/bulk/run/row-verifier.ts";
 import { createExaminer, type ExaminerDeps } from "../../../../src/features/verify/answer/examine.ts";
 import { createTestKeys } from "../../../../src/features/verify/answer/test-keys.ts";
-import type { Database } from "../../../../src/stores/postgres/postgres.ts";
 import { siteOf } from "../../../../src/verification/lists/site.ts";
 import { answered, createRunner, queueFile, rowsBy } from "../../../support/bulk-tasks.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { createMemoryObjects } from "../../../support/memory-objects.ts";
-import { createClosing, openDatabase } from "../../../support/store.ts";
+import { useDatabase } from "../../../support/store.ts";
 
 /** Lists with cells that no result was made for, from their analysis to their results. */
-const closing = createClosing();
-let sql: Database;
 
-before(async () => {
-  ({ sql } = await openDatabase(closing));
-});
-after(closing.close);
+const { sql } = await useDatabase();
 
 /** The real verifier, for addresses of test keys: no server is asked. */
 function testRows(): RowVerifier {

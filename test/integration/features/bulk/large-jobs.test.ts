@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, beforeEach, describe, it } from "node:test";
+import { beforeEach, describe, it } from "node:test";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";
 import { createChangePublisher } from "../../../../src/features/auth/publish.ts";
 import { deleteJob } from "../../../../src/features/bulk/jobs/job-clearing.ts";
@@ -10,20 +10,15 @@ import type { JobStreams } from "../../../../src/features/bulk/schedule/job-stre
 import { chunksOf } from "../../../../src/features/bulk/schedule/job-tasks.ts";
 import { createTeam } from "../../../../src/features/teams/team.ts";
 import { newId } from "../../../../src/platform/ids.ts";
-import type { Database, Transaction } from "../../../../src/stores/postgres/postgres.ts";
+import type { Transaction } from "../../../../src/stores/postgres/postgres.ts";
 import { inlineJob, queueChunks } from "../../../support/bulk-tasks.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
-import { createClosing, newTeam, openDatabase, ownerOf, silentLog } from "../../../support/store.ts";
+import { newTeam, ownerOf, silentLog, useDatabase } from "../../../support/store.ts";
 
 /** Statements about jobs with many tasks read a bounded number of rows, however many tasks there are. */
-const closing = createClosing();
 const TASKS = 5_000;
-let sql: Database;
 
-before(async () => {
-  ({ sql } = await openDatabase(closing));
-});
-after(closing.close);
+const { sql } = await useDatabase();
 beforeEach(async () => void (await sql`delete from jobs`));
 
 /**

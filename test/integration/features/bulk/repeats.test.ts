@@ -1,27 +1,21 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";
 import { createJobEndings } from "../../../../src/features/bulk/jobs/job-endings.ts";
 import { findJob } from "../../../../src/features/bulk/jobs/job-sql.ts";
 import type { RowVerifier } from "../../../../src/features/bulk/run/row-verifier.ts";
-import type { Database } from "../../../../src/stores/postgres/postgres.ts";
 import { countedRows, shownRows } from "../../../support/bulk-counts.ts";
 import { ALL_VALID, answered, createRunner, queueInline, rowsBy } from "../../../support/bulk-tasks.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { createMemoryObjects } from "../../../support/memory-objects.ts";
-import { createClosing, openDatabase } from "../../../support/store.ts";
+import { useDatabase } from "../../../support/store.ts";
 
 /**
  * Rows that repeat others, in whatever chunk: counted when the first of them is answered, and the same in the results.
  */
 const { rowsPerChunk } = LIMITS.bulk;
-const closing = createClosing();
-let sql: Database;
 
-before(async () => {
-  ({ sql } = await openDatabase(closing));
-});
-after(closing.close);
+const { sql } = await useDatabase();
 
 /** Three chunks: 10 addresses first stand in chunk 0, 5 in chunk 1; the rest, in all three, repeats them. */
 function list(): string[] {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, beforeEach, describe, it } from "node:test";
+import { beforeEach, describe, it } from "node:test";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";
 import { findJob } from "../../../../src/features/bulk/jobs/job-sql.ts";
 import { createEmitter, type Emitter } from "../../../../src/features/bulk/schedule/emit.ts";
@@ -9,7 +9,7 @@ import {
   type TakenRetries,
   takeReadyRetries,
 } from "../../../../src/features/bulk/schedule/job-retries.ts";
-import { createJobStreams, type JobStreams } from "../../../../src/features/bulk/schedule/job-stream.ts";
+import { createJobStreams } from "../../../../src/features/bulk/schedule/job-stream.ts";
 import {
   type ChunkTask,
   type Deferral,
@@ -19,31 +19,22 @@ import {
   startTask,
 } from "../../../../src/features/bulk/schedule/job-tasks.ts";
 import { newId } from "../../../../src/platform/ids.ts";
-import type { Database } from "../../../../src/stores/postgres/postgres.ts";
-import type { RedisClient } from "../../../../src/stores/redis.ts";
 import { inlineJob, queueChunks } from "../../../support/bulk-tasks.ts";
 import { testRedisUrl } from "../../../support/embedded.ts";
 import { createFakeClock, type FakeClock } from "../../../support/fake-clock.ts";
-import { createClosing, newTeam, openDatabase, openRedis } from "../../../support/store.ts";
+import { newTeam, openRedis, useDatabase } from "../../../support/store.ts";
 import { until } from "../../../support/until.ts";
 
 /** Rows that wait, until they are emitted into the streams of their egresses. */
 const { retryWindow, mixedWindow, egressGoneMs, reconcileEveryMs } = LIMITS.bulk;
-const closing = createClosing();
 const OURS = "egress/1 {x}";
-let sql: Database;
-let redis: RedisClient;
-let streams: JobStreams;
 let clock: FakeClock;
 let emitter: Emitter;
 
-before(async () => {
-  ({ sql } = await openDatabase(closing));
-  const url = await testRedisUrl();
-  redis = (await openRedis(closing, url)).commands;
-  streams = createJobStreams(redis);
-});
-after(closing.close);
+const { sql, closing } = await useDatabase();
+const url = await testRedisUrl();
+const redis = (await openRedis(closing, url)).commands;
+const streams = createJobStreams(redis);
 beforeEach(async () => {
   await sql`delete from jobs`;
   await redis.flushdb();

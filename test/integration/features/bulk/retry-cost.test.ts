@@ -1,28 +1,21 @@
 import assert from "node:assert/strict";
-import { after, before, it } from "node:test";
+import { it } from "node:test";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";
 import { createPostgres } from "../../../../src/stores/postgres/postgres.ts";
 import { allValid, answered, createRunner, queueInline, rowsBy } from "../../../support/bulk-tasks.ts";
 import { createMemoryObjects } from "../../../support/memory-objects.ts";
-import { createPostgresCounter, type PostgresCounter } from "../../../support/postgres-counter.ts";
-import { createClosing, openDatabase } from "../../../support/store.ts";
+import { createPostgresCounter } from "../../../support/postgres-counter.ts";
+import { useDatabase } from "../../../support/store.ts";
 
 /**
  * Calls of a retry to the stores, while other retries of its job wait: most tasks of a list that waits for mail servers
  * are such.
  */
-const closing = createClosing();
-let sql: Awaited<ReturnType<typeof openDatabase>>["sql"];
-let counter: PostgresCounter;
-
-before(async () => {
-  const { url } = await openDatabase(closing);
-  counter = await createPostgresCounter(url);
-  closing.after(() => counter.close());
-  sql = createPostgres({ url: counter.url, maxConnections: 1, applicationName: "rcpt-test" });
-  closing.after(() => sql.end({ timeout: 1 }));
-});
-after(closing.close);
+const { url, closing } = await useDatabase();
+const counter = await createPostgresCounter(url);
+closing.after(() => counter.close());
+const sql = createPostgres({ url: counter.url, maxConnections: 1, applicationName: "rcpt-test" });
+closing.after(() => sql.end({ timeout: 1 }));
 
 const SITES = ["a.example", "b.example", "c.example"];
 

@@ -1,20 +1,14 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";
 import { findJob } from "../../../../src/features/bulk/jobs/job-sql.ts";
 import { sourceKey } from "../../../../src/features/bulk/results/job-objects.ts";
-import type { Database } from "../../../../src/stores/postgres/postgres.ts";
 import { ALL_VALID, createMemoryObjects, createRunner, queueInline } from "../../../support/bulk-tasks.ts";
-import { createClosing, openDatabase } from "../../../support/store.ts";
+import { useDatabase } from "../../../support/store.ts";
 
 /** A list in a bucket of the team's, to which the operator revokes access while its job is in progress. */
-const closing = createClosing();
-let sql: Database;
 
-before(async () => {
-  ({ sql } = await openDatabase(closing));
-});
-after(closing.close);
+const { sql } = await useDatabase();
 
 /** A job of one chunk, task 0, whose assembly is task 1. */
 async function setUp() {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";
 import { findJob, type JobRow } from "../../../../src/features/bulk/jobs/job-sql.ts";
 import { sourceKey } from "../../../../src/features/bulk/results/job-objects.ts";
@@ -7,7 +7,6 @@ import { createControl } from "../../../../src/features/bulk/run/control.ts";
 import type { RowVerifier, RowWait, RowWaitPolicy } from "../../../../src/features/bulk/run/row-verifier.ts";
 import { ObjectsOutage } from "../../../../src/stores/objects/object-errors.ts";
 import { ForbiddenObject } from "../../../../src/stores/objects/object-streams.ts";
-import type { Database } from "../../../../src/stores/postgres/postgres.ts";
 import { countedRows, shownRows } from "../../../support/bulk-counts.ts";
 import {
   ALL_VALID,
@@ -21,17 +20,12 @@ import {
   rowsBy,
 } from "../../../support/bulk-tasks.ts";
 import { createMemoryObjects } from "../../../support/memory-objects.ts";
-import { createClosing, openDatabase } from "../../../support/store.ts";
+import { useDatabase } from "../../../support/store.ts";
 import { until } from "../../../support/until.ts";
 
 /** Retries: tasks of rows that had to wait, in the hands of workers. */
-const closing = createClosing();
-let sql: Database;
 
-before(async () => {
-  ({ sql } = await openDatabase(closing));
-});
-after(closing.close);
+const { sql } = await useDatabase();
 
 const isSlow = (email: string) => email.startsWith("slow");
 

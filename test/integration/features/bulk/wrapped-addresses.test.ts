@@ -1,19 +1,13 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { findJob } from "../../../../src/features/bulk/jobs/job-sql.ts";
-import type { Database } from "../../../../src/stores/postgres/postgres.ts";
 import { allValid, createRunner, queueFile, rowsBy } from "../../../support/bulk-tasks.ts";
 import { createMemoryObjects } from "../../../support/memory-objects.ts";
-import { createClosing, openDatabase } from "../../../support/store.ts";
+import { useDatabase } from "../../../support/store.ts";
 
 /** Verification, charge and answer for cells with an address in an old encoding or a wrapping. */
-const closing = createClosing();
-let sql: Database;
 
-before(async () => {
-  ({ sql } = await openDatabase(closing));
-});
-after(closing.close);
+const { sql } = await useDatabase();
 
 /** Analysed, verified, put together. */
 async function done(content: Buffer) {

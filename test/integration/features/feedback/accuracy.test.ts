@@ -1,18 +1,12 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";
 import { readGroups } from "../../../../src/features/feedback/feedback-sql.ts";
-import type { Database } from "../../../../src/stores/postgres/postgres.ts";
-import { createClosing, newTeam, openDatabase } from "../../../support/store.ts";
+import { newTeam, useDatabase } from "../../../support/store.ts";
 
 /** The accuracy of a team's feedback, however many reasons and providers it names. */
-const closing = createClosing();
-let sql: Database;
 
-before(async () => {
-  sql = (await openDatabase(closing)).sql;
-});
-after(closing.close);
+const { sql } = await useDatabase();
 
 describe("the groups of feedback", () => {
   it("beyond the largest are counted together by verdict, so that no total is short", async () => {

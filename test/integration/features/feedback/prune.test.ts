@@ -1,19 +1,13 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";
 import { pruneFeedback } from "../../../../src/features/feedback/feedback-sql.ts";
 import { feedbackPeriodicTasks } from "../../../../src/features/feedback/feedback-tasks.ts";
-import type { Database } from "../../../../src/stores/postgres/postgres.ts";
-import { createClosing, newTeam, openDatabase } from "../../../support/store.ts";
+import { newTeam, useDatabase } from "../../../support/store.ts";
 
 /** Feedback is kept for the documented time, and no longer. */
-const closing = createClosing();
-let sql: Database;
 
-before(async () => {
-  sql = (await openDatabase(closing)).sql;
-});
-after(closing.close);
+const { sql } = await useDatabase();
 
 describe("feedback over its retention", () => {
   it("is deleted by the relay's task, batch by batch, and nothing else is", async () => {

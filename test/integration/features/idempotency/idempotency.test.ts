@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
-import { after, before, beforeEach, describe, it } from "node:test";
+import { beforeEach, describe, it } from "node:test";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";
 import {
   createIdempotency,
-  type Idempotency,
   type KeyedAttempt,
   type KeyedRequest,
 } from "../../../../src/features/idempotency/idempotency.ts";
@@ -12,23 +11,16 @@ import {
   type StoredResponse,
 } from "../../../../src/features/idempotency/idempotency-sql.ts";
 import { systemClock } from "../../../../src/platform/time/clock.ts";
-import { createPostgres, type Database } from "../../../../src/stores/postgres/postgres.ts";
+import { createPostgres } from "../../../../src/stores/postgres/postgres.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
-import { createClosing, newTeam, openDatabase, silentLog } from "../../../support/store.ts";
+import { newTeam, silentLog, useDatabase } from "../../../support/store.ts";
 import { createTcpGate, throughGate } from "../../../support/tcp-gate.ts";
 import { until } from "../../../support/until.ts";
 
-let sql: Database;
-let url: string;
-let idempotency: Idempotency;
 let teamId: string;
-const closing = createClosing();
 
-before(async () => {
-  ({ sql, url } = await openDatabase(closing));
-  idempotency = createIdempotency({ sql, clock: systemClock, log: silentLog });
-});
-after(closing.close);
+const { sql, url } = await useDatabase();
+const idempotency = createIdempotency({ sql, clock: systemClock, log: silentLog });
 beforeEach(async () => {
   ({ teamId } = await newTeam(sql));
 });

@@ -1,39 +1,31 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";
 import { type AuthChange, createAuthChanges } from "../../../../src/features/auth/auth-changes.ts";
-import { type ChangePublisher, createChangePublisher } from "../../../../src/features/auth/publish.ts";
+import { createChangePublisher } from "../../../../src/features/auth/publish.ts";
 import { createTeamDomains } from "../../../../src/features/auth/team-domains.ts";
 import type { Actor } from "../../../../src/features/identity/actor.ts";
 import { createMergeOverrides } from "../../../../src/features/overrides/merge.ts";
 import { overridePeriodicTasks } from "../../../../src/features/overrides/override-tasks.ts";
 import { createOverrides, type Overrides } from "../../../../src/features/overrides/overrides.ts";
 import { createRelay } from "../../../../src/platform/periodic/periodic-tasks.ts";
-import type { Database } from "../../../../src/stores/postgres/postgres.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { refuseEvents } from "../../../support/refuse-events.ts";
-import { createClosing, newTeam, openDatabase, ownerOf, silentLog } from "../../../support/store.ts";
+import { newTeam, ownerOf, silentLog, useDatabase } from "../../../support/store.ts";
 
-let sql: Database;
-let publisher: ChangePublisher;
-let overrides: Overrides;
 let announced: AuthChange[] = [];
-const closing = createClosing();
-before(async () => {
-  ({ sql } = await openDatabase(closing));
-  publisher = createChangePublisher({
-    sql,
-    bus: {
-      announce: async (change) => {
-        announced.push(change);
-      },
+const { sql } = await useDatabase();
+const publisher = createChangePublisher({
+  sql,
+  bus: {
+    announce: async (change) => {
+      announced.push(change);
     },
-    log: silentLog,
-    invalidate: () => undefined,
-  });
-  overrides = createOverrides({ sql, publisher });
+  },
+  log: silentLog,
+  invalidate: () => undefined,
 });
-after(closing.close);
+const overrides = createOverrides({ sql, publisher });
 
 interface Owner {
   actor: Actor;

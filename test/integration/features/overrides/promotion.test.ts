@@ -1,18 +1,11 @@
 import assert from "node:assert/strict";
-import { after, before, beforeEach, describe, it } from "node:test";
+import { beforeEach, describe, it } from "node:test";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";
-import { createPromotion, type Promotion } from "../../../../src/features/overrides/promotion.ts";
-import type { Database } from "../../../../src/stores/postgres/postgres.ts";
-import { createClosing, newTeam, openDatabase } from "../../../support/store.ts";
+import { createPromotion } from "../../../../src/features/overrides/promotion.ts";
+import { newTeam, useDatabase } from "../../../support/store.ts";
 
-let sql: Database;
-let promotion: Promotion;
-const closing = createClosing();
-before(async () => {
-  ({ sql } = await openDatabase(closing));
-  promotion = createPromotion({ sql, lists: { isFree: (domain) => domain === "freemail.test" } });
-});
-after(closing.close);
+const { sql } = await useDatabase();
+const promotion = createPromotion({ sql, lists: { isFree: (domain) => domain === "freemail.test" } });
 beforeEach(async () => {
   await sql`delete from promoted_disposables`;
 });

@@ -1,20 +1,14 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";
 import { createQuota } from "../../../../src/features/quota/quota.ts";
 import { createQuotaLedger, type QuotaLedger } from "../../../../src/features/quota/quota-ledger.ts";
 import { createMetrics } from "../../../../src/platform/telemetry/metrics.ts";
-import type { Database } from "../../../../src/stores/postgres/postgres.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
-import { actorFor, createClosing, newTeam, openDatabase, silentLog } from "../../../support/store.ts";
+import { actorFor, newTeam, silentLog, useDatabase } from "../../../support/store.ts";
 import { until } from "../../../support/until.ts";
 
-let sql: Database;
-const closing = createClosing();
-before(async () => {
-  ({ sql } = await openDatabase(closing));
-});
-after(closing.close);
+const { sql } = await useDatabase();
 
 const LIMIT = 1_000;
 

@@ -1,17 +1,11 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import type { UnitReservation } from "../../../../src/features/quota/quota.ts";
 import type { AppError } from "../../../../src/platform/errors.ts";
-import type { Database } from "../../../../src/stores/postgres/postgres.ts";
-import { actorFor, createClosing, newTeam, openDatabase } from "../../../support/store.ts";
+import { actorFor, newTeam, useDatabase } from "../../../support/store.ts";
 import { granted, reserve, startQuotaProcess } from "./quota-process.ts";
 
-let sql: Database;
-const closing = createClosing();
-before(async () => {
-  ({ sql } = await openDatabase(closing));
-});
-after(closing.close);
+const { sql } = await useDatabase();
 
 describe("a changed limit", () => {
   it("that was lowered is kept to, whatever requests that began before still ask", async () => {

@@ -1,23 +1,17 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { insertJob } from "../../../../src/features/bulk/jobs/job-sql.ts";
 import { holdQuota, settleHold } from "../../../../src/features/quota/quota-holds.ts";
 import { createQuotaLedger } from "../../../../src/features/quota/quota-ledger.ts";
 import { newId } from "../../../../src/platform/ids.ts";
-import type { Database } from "../../../../src/stores/postgres/postgres.ts";
 import { inlineJob } from "../../../support/bulk-tasks.ts";
 import fc from "../../../support/properties.ts";
-import { createClosing, newTeam, openDatabase } from "../../../support/store.ts";
+import { newTeam, useDatabase } from "../../../support/store.ts";
 
 /** Leases and holds on one ledger. */
-const closing = createClosing();
-let sql: Database;
 
-before(async () => {
-  ({ sql } = await openDatabase(closing));
-});
-after(closing.close);
+const { sql } = await useDatabase();
 
 const LIMIT = 50;
 

@@ -1,19 +1,13 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { createQuotaLedger } from "../../../../src/features/quota/quota-ledger.ts";
-import type { Database } from "../../../../src/stores/postgres/postgres.ts";
-import { createClosing, newTeam, openDatabase } from "../../../support/store.ts";
+import { newTeam, useDatabase } from "../../../support/store.ts";
 import { until } from "../../../support/until.ts";
 
 const ASK = { limit: 1_000, want: 10, share: 64 };
 
-let sql: Database;
-const closing = createClosing();
-before(async () => {
-  ({ sql } = await openDatabase(closing));
-});
-after(closing.close);
+const { sql } = await useDatabase();
 
 /** Resolves once a statement of this database waits for a lock. */
 function somebodyWaits(): Promise<true> {

@@ -1,27 +1,16 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { createQuota } from "../../../../src/features/quota/quota.ts";
-import {
-  createQuotaLedger,
-  type LeaseReport,
-  type QuotaLedger,
-} from "../../../../src/features/quota/quota-ledger.ts";
+import { createQuotaLedger, type LeaseReport } from "../../../../src/features/quota/quota-ledger.ts";
 import { createMetrics } from "../../../../src/platform/telemetry/metrics.ts";
-import type { Database, Queryable } from "../../../../src/stores/postgres/postgres.ts";
+import type { Queryable } from "../../../../src/stores/postgres/postgres.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
-import { actorFor, createClosing, newTeam, openDatabase, silentLog } from "../../../support/store.ts";
+import { actorFor, newTeam, silentLog, useDatabase } from "../../../support/store.ts";
 import { until } from "../../../support/until.ts";
 
-const closing = createClosing();
-let sql: Database;
-let ledger: QuotaLedger;
-
-before(async () => {
-  ({ sql } = await openDatabase(closing));
-  ledger = createQuotaLedger(sql);
-});
-after(closing.close);
+const { sql } = await useDatabase();
+const ledger = createQuotaLedger(sql);
 
 /** A lease of ten units of a new team. */
 async function leased() {

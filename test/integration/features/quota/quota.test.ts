@@ -1,22 +1,16 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";
 import type { UnitReservation } from "../../../../src/features/quota/quota.ts";
 import { createQuotaLedger } from "../../../../src/features/quota/quota-ledger.ts";
 import { AppError } from "../../../../src/platform/errors.ts";
-import { createPostgres, type Database } from "../../../../src/stores/postgres/postgres.ts";
+import { createPostgres } from "../../../../src/stores/postgres/postgres.ts";
 import fc from "../../../support/properties.ts";
-import { actorFor, createClosing, newTeam, openDatabase } from "../../../support/store.ts";
+import { actorFor, newTeam, useDatabase } from "../../../support/store.ts";
 import { createTcpGate, throughGate } from "../../../support/tcp-gate.ts";
 import { granted, type Process, reserve, startQuotaProcess } from "./quota-process.ts";
 
-let sql: Database;
-let databaseUrl: string;
-const closing = createClosing();
-before(async () => {
-  ({ sql, url: databaseUrl } = await openDatabase(closing));
-});
-after(closing.close);
+const { sql, url: databaseUrl } = await useDatabase();
 
 const startProcess = (ticking = true, db = sql) => startQuotaProcess(db, ticking);
 

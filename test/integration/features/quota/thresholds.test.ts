@@ -1,18 +1,12 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";
 import { createQuotaThresholds, type QuotaThresholds } from "../../../../src/features/quota/thresholds.ts";
-import type { Database } from "../../../../src/stores/postgres/postgres.ts";
 import { refuseEvents } from "../../../support/refuse-events.ts";
-import { actorFor, createClosing, newTeam, openDatabase, silentLog } from "../../../support/store.ts";
+import { actorFor, newTeam, silentLog, useDatabase } from "../../../support/store.ts";
 import { granted, reserve, startQuotaProcess } from "./quota-process.ts";
 
-let sql: Database;
-const closing = createClosing();
-before(async () => {
-  ({ sql } = await openDatabase(closing));
-});
-after(closing.close);
+const { sql } = await useDatabase();
 
 const startLook = (): QuotaThresholds => createQuotaThresholds({ sql, log: silentLog });
 const goOn = () => false;

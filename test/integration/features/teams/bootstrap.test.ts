@@ -1,19 +1,13 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { hashSecret } from "../../../../src/features/identity/api-key.ts";
 import { insertUser } from "../../../../src/features/identity/users.ts";
 import { bootstrap } from "../../../../src/features/teams/bootstrap.ts";
 import { OperationError } from "../../../../src/features/teams/operations.ts";
 import { newId } from "../../../../src/platform/ids.ts";
-import type { Database } from "../../../../src/stores/postgres/postgres.ts";
-import { createClosing, openDatabase } from "../../../support/store.ts";
+import { useDatabase } from "../../../support/store.ts";
 
-let sql: Database;
-const closing = createClosing();
-before(async () => {
-  ({ sql } = await openDatabase(closing));
-});
-after(closing.close);
+const { sql } = await useDatabase();
 
 describe("bootstrap", () => {
   it("makes an owner, a team of the tier, a session and both keys, and stores no secret", async () => {

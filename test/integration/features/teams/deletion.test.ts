@@ -1,25 +1,19 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";
 import { createChangePublisher } from "../../../../src/features/auth/publish.ts";
-import { createTeam, type Team } from "../../../../src/features/teams/team.ts";
+import { createTeam } from "../../../../src/features/teams/team.ts";
 import type { AppError } from "../../../../src/platform/errors.ts";
 import type { Database } from "../../../../src/stores/postgres/postgres.ts";
-import { createClosing, newTeam, openDatabase, ownerOf, silentLog } from "../../../support/store.ts";
+import { newTeam, ownerOf, silentLog, useDatabase } from "../../../support/store.ts";
 import { until } from "../../../support/until.ts";
 
-let sql: Database;
-let team: Team;
-const closing = createClosing();
-before(async () => {
-  ({ sql } = await openDatabase(closing));
-  const bus = { announce: async () => undefined };
-  team = createTeam({
-    sql,
-    publisher: createChangePublisher({ sql, bus, log: silentLog, invalidate: () => undefined }),
-  });
+const { sql } = await useDatabase();
+const bus = { announce: async () => undefined };
+const team = createTeam({
+  sql,
+  publisher: createChangePublisher({ sql, bus, log: silentLog, invalidate: () => undefined }),
 });
-after(closing.close);
 
 async function ownedTeam() {
   const made = await newTeam(sql);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { after, before, beforeEach, describe, it } from "node:test";
-import { type ChangePublisher, createChangePublisher } from "../../../../src/features/auth/publish.ts";
+import { beforeEach, describe, it } from "node:test";
+import { createChangePublisher } from "../../../../src/features/auth/publish.ts";
 import { createBlocklist } from "../../../../src/features/blocklist/blocklist.ts";
 import { type Actor, MEMBER_ROLES } from "../../../../src/features/identity/actor.ts";
 import { createOverrides } from "../../../../src/features/overrides/overrides.ts";
@@ -9,23 +9,16 @@ import { createMembers } from "../../../../src/features/teams/members.ts";
 import { createTeam } from "../../../../src/features/teams/team.ts";
 import { createWebhooks } from "../../../../src/features/webhooks/webhooks.ts";
 import { createSecretBox } from "../../../../src/platform/secret-box.ts";
-import type { Database } from "../../../../src/stores/postgres/postgres.ts";
-import { actorFor, createClosing, newTeam, openDatabase, silentLog } from "../../../support/store.ts";
+import { actorFor, newTeam, silentLog, useDatabase } from "../../../support/store.ts";
 import { until } from "../../../support/until.ts";
 
 /**
  * Authentication may answer from a memory that is a second old. Nothing that outlasts the request is given, changed or
  * taken away on what it remembers alone.
  */
-let sql: Database;
-let publisher: ChangePublisher;
-const closing = createClosing();
-before(async () => {
-  ({ sql } = await openDatabase(closing));
-  const bus = { announce: async () => undefined };
-  publisher = createChangePublisher({ sql, bus, log: silentLog, invalidate: () => undefined });
-});
-after(closing.close);
+const { sql } = await useDatabase();
+const bus = { announce: async () => undefined };
+const publisher = createChangePublisher({ sql, bus, log: silentLog, invalidate: () => undefined });
 
 interface Case {
   actor: Actor;

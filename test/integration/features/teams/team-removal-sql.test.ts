@@ -1,23 +1,12 @@
 import assert from "node:assert/strict";
-import { after, before, beforeEach, describe, it } from "node:test";
+import { beforeEach, describe, it } from "node:test";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";
-import {
-  createTeamRemovals,
-  recordTeamRemoval,
-  type TeamRemovals,
-} from "../../../../src/features/teams/team-removal-sql.ts";
+import { createTeamRemovals, recordTeamRemoval } from "../../../../src/features/teams/team-removal-sql.ts";
 import { newId } from "../../../../src/platform/ids.ts";
-import type { Database } from "../../../../src/stores/postgres/postgres.ts";
-import { createClosing, openDatabase } from "../../../support/store.ts";
+import { useDatabase } from "../../../support/store.ts";
 
-let sql: Database;
-let removals: TeamRemovals;
-const closing = createClosing();
-before(async () => {
-  ({ sql } = await openDatabase(closing));
-  removals = createTeamRemovals(sql);
-});
-after(closing.close);
+const { sql } = await useDatabase();
+const removals = createTeamRemovals(sql);
 beforeEach(async () => {
   await sql`delete from team_removals`;
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";
 import {
   addUsage,
@@ -8,15 +8,9 @@ import {
   type UsageCounts,
   type UsageRow,
 } from "../../../../src/features/usage/usage-sql.ts";
-import type { Database } from "../../../../src/stores/postgres/postgres.ts";
-import { createClosing, newTeam, openDatabase } from "../../../support/store.ts";
+import { newTeam, useDatabase } from "../../../support/store.ts";
 
-let sql: Database;
-const closing = createClosing();
-before(async () => {
-  ({ sql } = await openDatabase(closing));
-});
-after(closing.close);
+const { sql } = await useDatabase();
 
 const NONE: UsageCounts = { single: 0, bulk: 0, cached: 0, valid: 0, invalid: 0, risky: 0, unknown: 0 };
 const DAY_MS = 86_400_000;

@@ -1,19 +1,13 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";
 import { createFanOut } from "../../../../src/features/webhooks/fan-out.ts";
 import { recordEvent } from "../../../../src/features/webhooks/outbox.ts";
 import { countBacklog, pruneEvents } from "../../../../src/features/webhooks/webhook-queue.ts";
-import type { Database } from "../../../../src/stores/postgres/postgres.ts";
-import { createClosing, openDatabase } from "../../../support/store.ts";
+import { useDatabase } from "../../../support/store.ts";
 import { deliveriesOf, fanOutAll, record, teamWithWebhooks } from "./webhook-fixture.ts";
 
-let sql: Database;
-const closing = createClosing();
-before(async () => {
-  ({ sql } = await openDatabase(closing));
-});
-after(closing.close);
+const { sql } = await useDatabase();
 
 const waiting = async () => (await sql`select from events where fanned_out_at is null`).length;
 

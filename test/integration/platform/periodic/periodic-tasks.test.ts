@@ -1,22 +1,16 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { cleanupPeriodicTasks } from "../../../../src/app/cleanup-tasks.ts";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";
 import { createAuthChanges } from "../../../../src/features/auth/auth-changes.ts";
 import { pruneIdempotencyKeys } from "../../../../src/features/idempotency/idempotency-sql.ts";
 import { createQuotaLedger } from "../../../../src/features/quota/quota-ledger.ts";
 import { createRelay } from "../../../../src/platform/periodic/periodic-tasks.ts";
-import type { Database } from "../../../../src/stores/postgres/postgres.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
-import { createClosing, newTeam, openDatabase, silentLog } from "../../../support/store.ts";
+import { newTeam, silentLog, useDatabase } from "../../../support/store.ts";
 
-let sql: Database;
-const closing = createClosing();
-before(async () => {
-  ({ sql } = await openDatabase(closing));
-});
-after(closing.close);
+const { sql } = await useDatabase();
 
 const parts = () => ({
   ledger: createQuotaLedger(sql),

@@ -1,19 +1,14 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { findDeferredGroups } from "../../../../../src/features/bulk/jobs/deferred-groups.ts";
 import { newId } from "../../../../../src/platform/ids.ts";
 import type { Database } from "../../../../../src/stores/postgres/postgres.ts";
 import { inlineJob, queueChunks } from "../../../../support/bulk-tasks.ts";
-import { createClosing, newTeam, openDatabase } from "../../../../support/store.ts";
+import { newTeam, useDatabase } from "../../../../support/store.ts";
 
 /** Rows of a job that wait, by reason and by site. */
-const closing = createClosing();
-let sql: Database;
 
-before(async () => {
-  ({ sql } = await openDatabase(closing));
-});
-after(closing.close);
+const { sql } = await useDatabase();
 
 async function newJob(chunks = 1): Promise<string> {
   const { teamId } = await newTeam(sql, "enterprise");

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { createJobEndings } from "../../../../../src/features/bulk/jobs/job-endings.ts";
 import { findJob } from "../../../../../src/features/bulk/jobs/job-sql.ts";
 import { type BulkJobsDeps, createBulkJobs } from "../../../../../src/features/bulk/jobs/jobs.ts";
@@ -7,16 +7,11 @@ import type { Database } from "../../../../../src/stores/postgres/postgres.ts";
 import { queueInline } from "../../../../support/bulk-tasks.ts";
 import { createFakeClock } from "../../../../support/fake-clock.ts";
 import { createMemoryObjects } from "../../../../support/memory-objects.ts";
-import { createClosing, openDatabase } from "../../../../support/store.ts";
+import { useDatabase } from "../../../../support/store.ts";
 
 /** Listeners for the end of a job are called once, after it has been committed. */
-const closing = createClosing();
-let sql: Database;
 
-before(async () => {
-  ({ sql } = await openDatabase(closing));
-});
-after(closing.close);
+const { sql } = await useDatabase();
 
 const VIEW = { publicUrl: null, retentionDays: 30 };
 const CANCELLED = { status: "cancelled" } as const;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it, type TestContext } from "node:test";
+import { describe, it, type TestContext } from "node:test";
 import {
   CreateMultipartUploadCommand,
   ListMultipartUploadsCommand,
@@ -17,21 +17,15 @@ import {
 } from "../../../../../src/features/bulk/results/job-objects.ts";
 import { systemClock } from "../../../../../src/platform/time/clock.ts";
 import { createObjectStore } from "../../../../../src/stores/objects/objects.ts";
-import type { Database } from "../../../../../src/stores/postgres/postgres.ts";
 import { ALL_VALID, createRunner, queueInline } from "../../../../support/bulk-tasks.ts";
 import { testObjects } from "../../../../support/embedded.ts";
 import { testLog } from "../../../../support/log.ts";
 import { createMemoryObjects, type MemoryObjects } from "../../../../support/memory-objects.ts";
-import { createClosing, openDatabase } from "../../../../support/store.ts";
+import { useDatabase } from "../../../../support/store.ts";
 
 /** Removal of the data that ended jobs leave behind. */
-const closing = createClosing();
-let sql: Database;
 
-before(async () => {
-  ({ sql } = await openDatabase(closing));
-});
-after(closing.close);
+const { sql } = await useDatabase();
 
 const hourAgo = (id: string) =>
   sql`update jobs set completed_at = completed_at - interval '2 hours' where id = ${id}`;

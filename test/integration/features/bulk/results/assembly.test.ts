@@ -1,24 +1,18 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { LIMITS } from "../../../../../src/config/limits/limits.ts";
 import { findJob } from "../../../../../src/features/bulk/jobs/job-sql.ts";
 import { decodeShard, encodeShard } from "../../../../../src/features/bulk/results/shard.ts";
 import { createControl } from "../../../../../src/features/bulk/run/control.ts";
 import type { VerificationResult } from "../../../../../src/features/verify/answer/verification-result.ts";
-import type { Database } from "../../../../../src/stores/postgres/postgres.ts";
 import { createScratch, ScratchFull } from "../../../../../src/stores/scratch.ts";
 import { ALL_VALID, createRunner, queueInline } from "../../../../support/bulk-tasks.ts";
 import { createMemoryObjects } from "../../../../support/memory-objects.ts";
-import { createClosing, openDatabase } from "../../../../support/store.ts";
+import { useDatabase } from "../../../../support/store.ts";
 
 /** The last task of a job. */
-const closing = createClosing();
-let sql: Database;
 
-before(async () => {
-  ({ sql } = await openDatabase(closing));
-});
-after(closing.close);
+const { sql } = await useDatabase();
 
 const EMAILS = ["a@example.com", "b@example.com", "A@EXAMPLE.COM", "b@Example.com"];
 

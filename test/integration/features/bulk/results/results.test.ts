@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { tmpdir } from "node:os";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { LIMITS } from "../../../../../src/config/limits/limits.ts";
 import { findJob } from "../../../../../src/features/bulk/jobs/job-sql.ts";
 import { createResults, type ResultsDeps } from "../../../../../src/features/bulk/results/results.ts";
@@ -8,22 +8,16 @@ import { createGrantCheck } from "../../../../../src/features/bulk/submit/grant-
 import type { AppError } from "../../../../../src/platform/errors.ts";
 import { systemClock } from "../../../../../src/platform/time/clock.ts";
 import { ObjectsOutage } from "../../../../../src/stores/objects/object-errors.ts";
-import type { Database } from "../../../../../src/stores/postgres/postgres.ts";
 import { createScratch, ScratchFull } from "../../../../../src/stores/scratch.ts";
 import { ALL_VALID, createRunner, queueInline } from "../../../../support/bulk-tasks.ts";
 import { createFakeClock } from "../../../../support/fake-clock.ts";
 import { createMemoryObjects } from "../../../../support/memory-objects.ts";
-import { createClosing, openDatabase } from "../../../../support/store.ts";
+import { useDatabase } from "../../../../support/store.ts";
 import { until } from "../../../../support/until.ts";
 
 /** Results of jobs as the API reads them. */
-const closing = createClosing();
-let sql: Database;
 
-before(async () => {
-  ({ sql } = await openDatabase(closing));
-});
-after(closing.close);
+const { sql } = await useDatabase();
 
 const ALL = { verdict: null, reason: null, provider: null, limit: null };
 const ASK = { format: "csv", ...ALL, range: "", ifRange: "" } as const;

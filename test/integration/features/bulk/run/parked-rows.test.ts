@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { LIMITS } from "../../../../../src/config/limits/limits.ts";
 import { findJob } from "../../../../../src/features/bulk/jobs/job-sql.ts";
 import type { SiteParking } from "../../../../../src/features/bulk/run/chunk.ts";
@@ -10,20 +10,14 @@ import {
   releaseBlockedRetries,
 } from "../../../../../src/features/bulk/schedule/job-retries.ts";
 import { systemClock } from "../../../../../src/platform/time/clock.ts";
-import type { Database } from "../../../../../src/stores/postgres/postgres.ts";
 import { answered, createRunner, EGRESS, queueInline, rowsBy } from "../../../../support/bulk-tasks.ts";
 import { createFakeClock } from "../../../../support/fake-clock.ts";
 import { createMemoryObjects } from "../../../../support/memory-objects.ts";
-import { createClosing, openDatabase, silentLog } from "../../../../support/store.ts";
+import { silentLog, useDatabase } from "../../../../support/store.ts";
 
 /** Rows of jobs at sites that block us: set aside, and called when theirs lets us in again. */
-const closing = createClosing();
-let sql: Database;
 
-before(async () => {
-  ({ sql } = await openDatabase(closing));
-});
-after(closing.close);
+const { sql } = await useDatabase();
 
 const EMAILS = [
   "p1@shut.example",

@@ -1,25 +1,19 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { LIMITS } from "../../../../../src/config/limits/limits.ts";
 import { findJob, type JobRow } from "../../../../../src/features/bulk/jobs/job-sql.ts";
 import { MissingObject } from "../../../../../src/features/bulk/results/job-objects.ts";
 import { createControl } from "../../../../../src/features/bulk/run/control.ts";
 import type { RowVerifier } from "../../../../../src/features/bulk/run/row-verifier.ts";
-import type { Database } from "../../../../../src/stores/postgres/postgres.ts";
 import { ALL_VALID, allValid, createRunner, queueInline, rowsBy } from "../../../../support/bulk-tasks.ts";
 import { createMemoryObjects } from "../../../../support/memory-objects.ts";
-import { createClosing, openDatabase } from "../../../../support/store.ts";
+import { useDatabase } from "../../../../support/store.ts";
 import { until } from "../../../../support/until.ts";
 
 /** Tasks, on a real database, whose rows and objects behave as each test says. */
 const { deliveries, interruptions, missingTries, aloneFrom, rowsPerChunk } = LIMITS.bulk;
-const closing = createClosing();
-let sql: Database;
 
-before(async () => {
-  ({ sql } = await openDatabase(closing));
-});
-after(closing.close);
+const { sql } = await useDatabase();
 
 async function jobOf({ id, teamId }: { id: string; teamId: string }): Promise<JobRow> {
   const job = await findJob(sql, teamId, id);

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { after, before, beforeEach, describe, it } from "node:test";
+import { beforeEach, describe, it } from "node:test";
 import { LIMITS } from "../../../../../src/config/limits/limits.ts";
 import { insertJob, startJob } from "../../../../../src/features/bulk/jobs/job-sql.ts";
-import { createEmitter, type Emitter } from "../../../../../src/features/bulk/schedule/emit.ts";
+import { createEmitter } from "../../../../../src/features/bulk/schedule/emit.ts";
 import { takeReadyTasks } from "../../../../../src/features/bulk/schedule/job-emission.ts";
-import { createJobStreams, type JobStreams } from "../../../../../src/features/bulk/schedule/job-stream.ts";
+import { createJobStreams } from "../../../../../src/features/bulk/schedule/job-stream.ts";
 import {
   type ChunkTask,
   finishRows,
@@ -15,11 +15,9 @@ import {
   type TaskPointer,
 } from "../../../../../src/features/bulk/schedule/job-tasks.ts";
 import { newId } from "../../../../../src/platform/ids.ts";
-import type { Database } from "../../../../../src/stores/postgres/postgres.ts";
-import type { RedisClient } from "../../../../../src/stores/redis.ts";
 import { inlineJob, queueChunks } from "../../../../support/bulk-tasks.ts";
 import { createFakeClock } from "../../../../support/fake-clock.ts";
-import { createClosing, newTeam, openDatabase, openRedis } from "../../../../support/store.ts";
+import { newTeam, openRedis, useDatabase } from "../../../../support/store.ts";
 import { until } from "../../../../support/until.ts";
 
 /** Emission of tasks from Postgres into the stream. */
@@ -27,19 +25,11 @@ const { windowMin: window, teamWindows, teamWhole, emitJobs } = LIMITS.bulk;
 const teamWindow = teamWindows * window;
 const TASKS = "rcpt:{bulk}:tasks";
 const WHOLE = "rcpt:{bulk}:whole";
-const closing = createClosing();
-let sql: Database;
-let redis: RedisClient;
-let streams: JobStreams;
-let emitter: Emitter;
 
-before(async () => {
-  ({ sql } = await openDatabase(closing));
-  redis = (await openRedis(closing)).commands;
-  streams = createJobStreams(redis);
-  emitter = createEmitter({ sql, streams, clock: createFakeClock() });
-});
-after(closing.close);
+const { sql, closing } = await useDatabase();
+const redis = (await openRedis(closing)).commands;
+const streams = createJobStreams(redis);
+const emitter = createEmitter({ sql, streams, clock: createFakeClock() });
 beforeEach(async () => {
   await sql`delete from jobs`;
   await redis.flushdb();

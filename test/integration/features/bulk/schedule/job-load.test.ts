@@ -1,22 +1,16 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { endJob, hideJob } from "../../../../../src/features/bulk/jobs/job-sql.ts";
 import { readJobLoad } from "../../../../../src/features/bulk/schedule/job-load.ts";
 import { newId } from "../../../../../src/platform/ids.ts";
-import type { Database, Transaction } from "../../../../../src/stores/postgres/postgres.ts";
+import type { Transaction } from "../../../../../src/stores/postgres/postgres.ts";
 import { inlineJob, queueChunks } from "../../../../support/bulk-tasks.ts";
-import { createClosing, newTeam, openDatabase } from "../../../../support/store.ts";
+import { newTeam, useDatabase } from "../../../../support/store.ts";
 
 /** The metrics about jobs in progress. */
-const closing = createClosing();
-let sql: Database;
-let teamId: string;
 
-before(async () => {
-  ({ sql } = await openDatabase(closing));
-  ({ teamId } = await newTeam(sql, "enterprise"));
-});
-after(closing.close);
+const { sql } = await useDatabase();
+const { teamId } = await newTeam(sql, "enterprise");
 
 async function jobOfChunks(count: number): Promise<string> {
   const id = newId("job");

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { LIMITS } from "../../../../../src/config/limits/limits.ts";
 import { effectiveLimits, type TierLimits } from "../../../../../src/config/tiers.ts";
 import { startAnalysis } from "../../../../../src/features/bulk/jobs/job-sql.ts";
@@ -15,16 +15,11 @@ import { systemClock } from "../../../../../src/platform/time/clock.ts";
 import { ForbiddenObject } from "../../../../../src/stores/objects/object-streams.ts";
 import type { Database } from "../../../../../src/stores/postgres/postgres.ts";
 import { createMemoryObjects, type MemoryObjects } from "../../../../support/memory-objects.ts";
-import { actorFor, createClosing, newTeam, openDatabase, silentLog } from "../../../../support/store.ts";
+import { actorFor, newTeam, silentLog, useDatabase } from "../../../../support/store.ts";
 
 /** Submissions that fail midway, or only seem to. */
-const closing = createClosing();
-let sql: Database;
 
-before(async () => {
-  ({ sql } = await openDatabase(closing));
-});
-after(closing.close);
+const { sql } = await useDatabase();
 
 async function newActor(limits: Partial<TierLimits> = {}): Promise<Actor> {
   const { teamId } = await newTeam(sql, "enterprise");

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { Webhook } from "standardwebhooks";
 import { LIMITS } from "../../../../../src/config/limits/limits.ts";
 import type { DeliveryAttempt } from "../../../../../src/features/webhooks/deliver/outcome.ts";
@@ -11,8 +11,7 @@ import {
   rotateWebhookSecret,
   updateWebhook,
 } from "../../../../../src/features/webhooks/webhook-sql.ts";
-import type { Database } from "../../../../../src/stores/postgres/postgres.ts";
-import { createClosing, openDatabase } from "../../../../support/store.ts";
+import { useDatabase } from "../../../../support/store.ts";
 import {
   answered,
   box,
@@ -25,12 +24,7 @@ import {
   teamWithWebhooks,
 } from "../webhook-fixture.ts";
 
-let sql: Database;
-const closing = createClosing();
-before(async () => {
-  ({ sql } = await openDatabase(closing));
-});
-after(closing.close);
+const { sql } = await useDatabase();
 
 async function waiting(events = 1): Promise<{ teamId: string; id: string }> {
   const { teamId, ids } = await teamWithWebhooks(sql, 1);

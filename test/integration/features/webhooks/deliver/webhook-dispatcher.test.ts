@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { describe, it } from "node:test";
 import { LIMITS } from "../../../../../src/config/limits/limits.ts";
 import {
   type ClaimedDelivery,
@@ -8,7 +8,7 @@ import {
   recordAttempt,
 } from "../../../../../src/features/webhooks/webhook-queue.ts";
 import type { Database } from "../../../../../src/stores/postgres/postgres.ts";
-import { createClosing, openDatabase } from "../../../../support/store.ts";
+import { useDatabase } from "../../../../support/store.ts";
 import { until } from "../../../../support/until.ts";
 import {
   answered,
@@ -21,12 +21,7 @@ import {
   teamWithWebhooks,
 } from "../webhook-fixture.ts";
 
-let sql: Database;
-const closing = createClosing();
-before(async () => {
-  ({ sql } = await openDatabase(closing));
-});
-after(closing.close);
+const { sql } = await useDatabase();
 
 const {
   leaseMs,
