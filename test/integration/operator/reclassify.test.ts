@@ -18,6 +18,7 @@ import { EVIDENCE_CODEC } from "../../../src/verification/evidence/model.ts";
 import { type Evidence, evidenceBut, type SmtpEvidence } from "../../../src/verification/evidence.ts";
 import { testRedisUrl } from "../../support/embedded.ts";
 import { evidenceWith, smtpWith } from "../../support/evidence.ts";
+import { capturePrinted } from "../../support/printed.ts";
 import { openRedis, silentLog } from "../../support/store.ts";
 
 const SELF = { heloName: "probe.rcpt.example", addresses: ["192.0.2.1"] };
@@ -71,18 +72,12 @@ async function world(t: TestContext) {
 const keyOf = (name: string) => `rcpt:ev:p:${name}`;
 
 async function run(redis: RedisClient | null, ...argv: string[]) {
-  let stdout = "";
-  let stderr = "";
+  const { printed, ...output } = capturePrinted();
   const code = await runReclassify({
     argv,
     selfAt: () => SELF,
     keep: (found) => keep("probed", PLACEHOLDER_ADDRESS, found),
-    stdout(text) {
-      stdout += text;
-    },
-    stderr(text) {
-      stderr += text;
-    },
+    ...output,
     withEvidenceStore: (work) => {
       assert.ok(redis, "the cache is not to be opened");
       return work({
@@ -91,7 +86,7 @@ async function run(redis: RedisClient | null, ...argv: string[]) {
       });
     },
   });
-  return { code, stdout, stderr };
+  return { code, ...printed };
 }
 
 async function stored(redis: RedisClient, name: string): Promise<SmtpEvidence> {

@@ -8,6 +8,7 @@ import type { DeploymentStatus } from "../../../src/features/operator/deployment
 import { OPERATOR_COMMANDS } from "../../../src/operator/commands.ts";
 import { addMember } from "../../support/members.ts";
 import { PASSWORD } from "../../support/portal.ts";
+import { capturePrinted } from "../../support/printed.ts";
 import { limitFields } from "../../support/rate-fields.ts";
 import { createDeployment, type TestApi, type TestDeployment } from "../../support/service.ts";
 import { createClosing } from "../../support/store.ts";
@@ -45,17 +46,12 @@ function runMain(...args: string[]): Promise<Outcome> {
 
 /** Runs the command in this process. It rejects with the error that `main` would print before it exits with 1. */
 async function operate(args: string[], settings: Record<string, string> = {}): Promise<Outcome> {
-  const printed = { stdout: "", stderr: "" };
+  const { printed, ...output } = capturePrinted();
   const run = OPERATOR_COMMANDS.get("team") ?? assert.fail("there is no such command");
   const code = await run({
     argv: args,
     config: loadConfig({ ...deployment.settings, LOG_LEVEL: "info", ...settings }),
-    stdout: (text) => {
-      printed.stdout += text;
-    },
-    stderr: (text) => {
-      printed.stderr += text;
-    },
+    ...output,
   }).catch((error: Error) => {
     printed.stderr += `rcpt: ${error.message}\n`;
     return 1;

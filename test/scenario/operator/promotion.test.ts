@@ -4,6 +4,7 @@ import { LIMITS } from "../../../src/config/limits/limits.ts";
 import { createPromotion } from "../../../src/features/overrides/promotion.ts";
 import { runOverrides } from "../../../src/operator/overrides.ts";
 import { compileLists, openLists } from "../../../src/verification/lists/lists.ts";
+import { capturePrinted } from "../../support/printed.ts";
 import { createDeployment, type Team, type TestApi, type TestDeployment } from "../../support/service.ts";
 import { createClosing } from "../../support/store.ts";
 import { createTcpGate, type TcpGate, throughGate } from "../../support/tcp-gate.ts";
@@ -40,19 +41,13 @@ beforeEach(async () => {
 
 /** The operator's command on the deployment's database. */
 async function operator(...argv: string[]) {
-  let stdout = "";
-  let stderr = "";
+  const { printed, ...output } = capturePrinted();
   const code = await runOverrides({
     argv,
     withPromotion: (work) => work(createPromotion({ sql: deployment.sql, lists })),
-    stdout: (text) => {
-      stdout += text;
-    },
-    stderr: (text) => {
-      stderr += text;
-    },
+    ...output,
   });
-  return { code, stdout, stderr };
+  return { code, ...printed };
 }
 
 function place(domain: string): string {

@@ -5,21 +5,15 @@ import { join } from "node:path";
 import { after, describe, it } from "node:test";
 import { runProgram } from "../../../src/cli/program.ts";
 import { VERSION } from "../../../src/platform/version.ts";
+import { capturePrinted } from "../../support/printed.ts";
 
 /** Output of `rcpt` for commands that fail before any request. */
 const folder = mkdtempSync(join(tmpdir(), "rcpt-cli-"));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 async function rcpt(...argv: string[]) {
-  const printed = { stdout: "", stderr: "" };
-  const code = await runProgram(argv, {
-    stdout: (text) => {
-      printed.stdout += text;
-    },
-    stderr: (text) => {
-      printed.stderr += text;
-    },
-  });
+  const { printed, ...output } = capturePrinted();
+  const code = await runProgram(argv, output);
   return { code, ...printed };
 }
 

@@ -2,27 +2,22 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import type { BootstrapInput } from "../../../src/features/teams/bootstrap.ts";
 import { runBootstrap } from "../../../src/operator/bootstrap.ts";
+import { capturePrinted } from "../../support/printed.ts";
 
 const MADE = { teamId: "team_1", userId: "usr_1", sessionToken: "s", liveKey: "l", testKey: "t" };
 
 async function run(...argv: string[]) {
   const asked: BootstrapInput[] = [];
-  let stdout = "";
-  let stderr = "";
+  const { printed, ...output } = capturePrinted();
   const code = await runBootstrap({
     argv,
     run: async (input) => {
       asked.push(input);
       return MADE;
     },
-    stdout: (text) => {
-      stdout += text;
-    },
-    stderr: (text) => {
-      stderr += text;
-    },
+    ...output,
   });
-  return { code, stdout, stderr, asked };
+  return { code, ...printed, asked };
 }
 
 const GOOD = ["--email", "a@example.com", "--team", "Acme", "--tier", "pro_plus"];

@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import { LIMITS } from "../../../src/config/limits/limits.ts";
 import type { Promotion, PromotionOutcome } from "../../../src/features/overrides/promotion.ts";
 import { runOverrides } from "../../../src/operator/overrides.ts";
+import { capturePrinted } from "../../support/printed.ts";
 
 async function run(argv: string[], outcome: PromotionOutcome = { changed: [], unchanged: [] }) {
   const asked: string[] = [];
@@ -19,19 +20,13 @@ async function run(argv: string[], outcome: PromotionOutcome = { changed: [], un
     promote: told("promote"),
     demote: told("demote"),
   };
-  let stdout = "";
-  let stderr = "";
+  const { printed, ...output } = capturePrinted();
   const code = await runOverrides({
     argv,
     withPromotion: (work) => work(promotion),
-    stdout: (text) => {
-      stdout += text;
-    },
-    stderr: (text) => {
-      stderr += text;
-    },
+    ...output,
   });
-  return { code, stdout, stderr, asked };
+  return { code, ...printed, asked };
 }
 
 describe("the command overrides", () => {

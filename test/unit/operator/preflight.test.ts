@@ -7,6 +7,7 @@ import {
 } from "../../../src/egress/self-check/report.ts";
 import { runPreflight } from "../../../src/operator/preflight.ts";
 import type { EgressRoute } from "../../../src/smtp/wire/egress-routes.ts";
+import { capturePrinted } from "../../support/printed.ts";
 
 const pathOf = (name: string): EgressRoute => ({
   name,
@@ -38,8 +39,7 @@ const NO_SPF: SelfCheckFinding = {
 };
 
 async function run(argv: string[], ways: Record<string, SelfCheckFinding[]>) {
-  let stdout = "";
-  let stderr = "";
+  const { printed, ...output } = capturePrinted();
   let begun = 0;
   const code = await runPreflight({
     argv,
@@ -51,14 +51,9 @@ async function run(argv: string[], ways: Record<string, SelfCheckFinding[]>) {
         checkRoute: async ({ name }) => routeReportOf(name, name, 0, ways[name] ?? []),
       };
     },
-    stdout: (text) => {
-      stdout += text;
-    },
-    stderr: (text) => {
-      stderr += text;
-    },
+    ...output,
   });
-  return { code, stdout, stderr, begun };
+  return { code, ...printed, begun };
 }
 
 describe("the command preflight", () => {

@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import { TIER_LIMITS } from "../../../src/config/tiers.ts";
 import type { TeamReport } from "../../../src/features/teams/operations.ts";
 import { runTeam, type TeamCommandOperations } from "../../../src/operator/team.ts";
+import { capturePrinted } from "../../support/printed.ts";
 
 const REPORT: TeamReport = {
   id: "team_1",
@@ -21,8 +22,7 @@ const REPORT: TeamReport = {
 
 async function run(...argv: string[]) {
   const asked: unknown[][] = [];
-  let stdout = "";
-  let stderr = "";
+  const { printed, ...output } = capturePrinted();
   const record =
     (verb: string) =>
     async (...args: unknown[]) => {
@@ -48,14 +48,9 @@ async function run(...argv: string[]) {
   const code = await runTeam({
     argv,
     withTeamOperations: (work) => work(operations),
-    stdout: (text) => {
-      stdout += text;
-    },
-    stderr: (text) => {
-      stderr += text;
-    },
+    ...output,
   });
-  return { code, stdout, stderr, asked };
+  return { code, ...printed, asked };
 }
 
 describe("the command team", () => {
