@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
-import * as v from "valibot";
-import { publicRoute, type Route } from "../../../src/api/routing/route.ts";
+import type { Route } from "../../../src/api/routing/route.ts";
 import { LIMITS } from "../../../src/config/limits/limits.ts";
 import type { Actor } from "../../../src/features/identity/actor.ts";
 import { AppError } from "../../../src/platform/errors.ts";
@@ -12,8 +11,8 @@ import {
   AUTHORIZATION,
   actor,
   connect,
-  EchoSchema,
   echoRoute,
+  entryRoute,
   exchange,
   get,
   type Harness,
@@ -30,20 +29,6 @@ const ALIVE = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
 /** A body budget of 0 bytes: a request that is refused before its body is not affected. */
 const NOTHING = { bytes: 0, share: 1 };
 const NO_MEMORY = { ...LIMITS.http.bodies, teams: NOTHING, unauthenticated: NOTHING };
-
-const entryRoute = (): Route =>
-  publicRoute({
-    method: "POST",
-    path: "/v1/enter",
-    operationId: "enter",
-    summary: "Enter",
-    tag: "test",
-    rate: "client",
-    errors: [],
-    body: EchoSchema,
-    success: { status: 201, description: "In", schema: v.unknown() },
-    handler: ({ body }) => ({ label: body.label }),
-  });
 
 const servers: Harness[] = [];
 async function serve(options: HarnessOptions = {}): Promise<Harness> {

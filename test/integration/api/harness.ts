@@ -1,12 +1,13 @@
 import * as v from "valibot";
 import { createOpenApiDocument } from "../../../src/api/openapi/openapi.ts";
+import { HttpReply } from "../../../src/api/reply/reply.ts";
 import {
   createHealthRoute,
   createOpenApiRoute,
   createReadinessRoute,
 } from "../../../src/api/routes/operations.ts";
 import { createVerifyRoute } from "../../../src/api/routes/verify.ts";
-import { type Route, teamRoute } from "../../../src/api/routing/route.ts";
+import { publicRoute, type Route, teamRoute } from "../../../src/api/routing/route.ts";
 import type { Readiness } from "../../../src/api/schemas/health.ts";
 import type { RequestGate } from "../../../src/api/server/dispatch.ts";
 import { createHttpServer, type HttpLimits } from "../../../src/api/server/server.ts";
@@ -127,6 +128,43 @@ export function echoRoute(): Route {
     body: EchoSchema,
     success: { status: 201, description: "Echo", schema: v.unknown() },
     handler: ({ body }) => ({ label: body.label }),
+  });
+}
+
+/** A route without a credential. */
+export function entryRoute(): Route {
+  return publicRoute({
+    method: "POST",
+    path: "/v1/enter",
+    operationId: "enter",
+    summary: "Enter",
+    tag: "test",
+    rate: "client",
+    errors: [],
+    body: EchoSchema,
+    success: { status: 201, description: "In", schema: v.unknown() },
+    handler: ({ body }) => ({ label: body.label }),
+  });
+}
+
+type Body = ConstructorParameters<typeof HttpReply>[1];
+
+/** `GET /v1/body`. @param released is called when the server needs the body no longer */
+export function bodyRoute(makeBody: () => Body | Promise<Body>, released?: () => void): Route {
+  return teamRoute({
+    method: "GET",
+    path: "/v1/body",
+    operationId: "getBody",
+    summary: "A body",
+    tag: "test",
+    role: "member",
+    rate: "read",
+    errors: [],
+    success: { status: 200, description: "A body", schema: v.string() },
+    async handler() {
+      const contentType = "text/csv; charset=utf-8";
+      return new HttpReply(200, await makeBody(), { contentType, ...(released && { released }) });
+    },
   });
 }
 

@@ -7,6 +7,7 @@ import { after, before, beforeEach, describe, it } from "node:test";
 import * as v from "valibot";
 import { incomingRoute } from "../../../src/api/routing/route.ts";
 import { AppError } from "../../../src/platform/errors.ts";
+import { drained } from "../../support/drained.ts";
 import { until } from "../../support/until.ts";
 import { AUTHORIZATION, connect, type Harness, startServer } from "./harness.ts";
 
@@ -55,20 +56,6 @@ const blobRoute = () =>
 async function answerOf(req: ClientRequest) {
   const [res] = (await once(req, "response")) as [IncomingMessage];
   return { status: res.statusCode, headers: res.headers, body: JSON.parse(await text(res)) };
-}
-
-/** Resolves when more may be written, or the connection has ended. */
-function drained(req: ClientRequest): Promise<void> {
-  return new Promise((resolve) => {
-    const settle = () => {
-      req.off("drain", settle);
-      req.off("close", settle);
-      resolve();
-    };
-    req.on("drain", settle);
-    req.on("close", settle);
-    if (req.destroyed) settle();
-  });
 }
 
 describe("a body that is handed on as it comes", () => {

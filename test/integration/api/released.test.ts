@@ -2,11 +2,8 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import net from "node:net";
 import { describe, it, type TestContext } from "node:test";
-import * as v from "valibot";
-import { HttpReply } from "../../../src/api/reply/reply.ts";
-import { teamRoute } from "../../../src/api/routing/route.ts";
 import { until } from "../../support/until.ts";
-import { AUTHORIZATION, startServer } from "./harness.ts";
+import { AUTHORIZATION, bodyRoute, startServer } from "./harness.ts";
 
 /** More than the buffers of any connection take. */
 const LARGE_BYTES = 64 * 1024 * 1024;
@@ -15,25 +12,15 @@ const GET = `GET /v1/body HTTP/1.1\r\nHost: a\r\n${AUTHORIZATION}\r\n\r\n`;
 /** A server with a route that records when the body of its answer is released. */
 async function serve(t: TestContext, bytes: number, work: Promise<unknown> = Promise.resolve()) {
   const seen = { asked: 0, released: 0 };
-  const route = teamRoute({
-    method: "GET",
-    path: "/v1/body",
-    operationId: "getBody",
-    summary: "A body",
-    tag: "test",
-    role: "member",
-    rate: "read",
-    errors: [],
-    success: { status: 200, description: "A body", schema: v.string() },
-    async handler() {
-      seen.asked += 1;
-      await work;
-      const released = () => {
-        seen.released += 1;
-      };
-      return new HttpReply(200, Buffer.alloc(bytes), { contentType: "text/csv; charset=utf-8", released });
-    },
-  });
+  const makeBody = async () => {
+    seen.asked += 1;
+    await work;
+    return Buffer.alloc(bytes);
+  };
+  const released = () => {
+    seen.released += 1;
+  };
+  const route = bodyRoute(makeBody, released);
   const server = await startServer({ extraRoutes: [route] });
   const socket = net.connect(server.port, "127.0.0.1");
   socket.on("error", () => undefined);

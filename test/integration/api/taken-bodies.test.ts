@@ -2,37 +2,19 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import net from "node:net";
 import { describe, it, type TestContext } from "node:test";
-import * as v from "valibot";
-import { HttpReply } from "../../../src/api/reply/reply.ts";
-import { teamRoute } from "../../../src/api/routing/route.ts";
 import { createLifecycle } from "../../../src/platform/lifecycle.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { silentLog } from "../../support/store.ts";
 import { until } from "../../support/until.ts";
-import { AUTHORIZATION, connect, type Harness, startServer } from "./harness.ts";
+import { AUTHORIZATION, bodyRoute, connect, type Harness, startServer } from "./harness.ts";
 
 /** More than the buffers of any connection take. */
 const BODY_BYTES = 64 * 1024 * 1024;
 const requestOf = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\n${AUTHORIZATION}\r\n\r\n`;
 
-function bodyRoute(body: string | Uint8Array) {
-  return teamRoute({
-    method: "GET",
-    path: "/v1/body",
-    operationId: "getBody",
-    summary: "A body",
-    tag: "test",
-    role: "member",
-    rate: "read",
-    errors: [],
-    success: { status: 200, description: "A body", schema: v.string() },
-    handler: async () => new HttpReply(200, body, { contentType: "text/csv; charset=utf-8" }),
-  });
-}
-
 /** A client that reads only the start of a large body, and another with an idle connection. */
 async function slowReader(t: TestContext, body: string | Uint8Array, leaving: boolean) {
-  const server = await startServer({ extraRoutes: [bodyRoute(body)] });
+  const server = await startServer({ extraRoutes: [bodyRoute(() => body)] });
   const kept = connect(server.port);
   kept.send(requestOf("/healthz"));
   await kept.reply();

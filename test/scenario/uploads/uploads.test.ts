@@ -10,6 +10,7 @@ import { uploadKey } from "../../../src/features/uploads/upload-sql.ts";
 import { systemClock } from "../../../src/platform/time/clock.ts";
 import { createObjectStreams, type ObjectStreams } from "../../../src/stores/objects/object-streams.ts";
 import { createObjectStore, type ObjectStore } from "../../../src/stores/objects/objects.ts";
+import { drained } from "../../support/drained.ts";
 import { createProcesses } from "../../support/processes.ts";
 import { type FaultyS3, type PassingRequest, startFaultyS3 } from "../../support/s3-faults.ts";
 import { createDeployment, type Team, type TestApi, type TestDeployment } from "../../support/service.ts";
@@ -78,20 +79,6 @@ function beginPut(
 async function answerOf(req: ClientRequest) {
   const [res] = (await once(req, "response")) as [IncomingMessage];
   return { status: res.statusCode, body: JSON.parse(await text(res)) as Record<string, unknown> };
-}
-
-/** Resolves when more may be written, or the connection has ended. */
-function drained(req: ClientRequest): Promise<void> {
-  return new Promise((resolve) => {
-    const settle = () => {
-      req.off("drain", settle);
-      req.off("close", settle);
-      resolve();
-    };
-    req.on("drain", settle);
-    req.on("close", settle);
-    if (req.destroyed) settle();
-  });
 }
 
 /** Sends pieces as fast as they are taken. @returns their hash, and how many bytes have been handed over so far */

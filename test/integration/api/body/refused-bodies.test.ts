@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
 import * as v from "valibot";
-import { publicRoute, signedRoute } from "../../../../src/api/routing/route.ts";
+import { signedRoute } from "../../../../src/api/routing/route.ts";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";
 import { createClientLimiter } from "../../../../src/features/rate-limit/clients.ts";
 import { AppError } from "../../../../src/platform/errors.ts";
@@ -12,6 +12,7 @@ import {
   connect,
   EchoSchema,
   echoRoute,
+  entryRoute,
   exchange,
   type Harness,
   startServer,
@@ -19,19 +20,6 @@ import {
 
 const BURST = 5;
 const JSON_TYPE = "Content-Type: application/json";
-
-const entryRoute = publicRoute({
-  method: "POST",
-  path: "/v1/enter",
-  operationId: "enter",
-  summary: "Enter",
-  tag: "test",
-  rate: "client",
-  errors: [],
-  body: EchoSchema,
-  success: { status: 201, description: "In", schema: v.unknown() },
-  handler: ({ body }) => ({ label: body.label }),
-});
 
 const notifyRoute = signedRoute({
   method: "POST",
@@ -55,7 +43,7 @@ async function serve() {
   const clock = createFakeClock();
   const clients = createClientLimiter({ ...LIMITS.clients, burst: BURST, unitsPerS: 1, debt: 0 });
   const server = await startServer({
-    extraRoutes: [echoRoute(), entryRoute, notifyRoute],
+    extraRoutes: [echoRoute(), entryRoute(), notifyRoute],
     trustedProxies: ["127.0.0.1"],
     clients,
     clock,

@@ -3,12 +3,10 @@ import { once } from "node:events";
 import net from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import * as v from "valibot";
-import { type BodyStream, HttpReply } from "../../../../src/api/reply/reply.ts";
-import { teamRoute } from "../../../../src/api/routing/route.ts";
+import type { BodyStream } from "../../../../src/api/reply/reply.ts";
 import { AppError } from "../../../../src/platform/errors.ts";
 import { until } from "../../../support/until.ts";
-import { AUTHORIZATION, actor, exchange, openGate, startServer } from "../harness.ts";
+import { AUTHORIZATION, actor, bodyRoute, exchange, openGate, startServer } from "../harness.ts";
 
 const MIB = 1_048_576;
 /** More than all buffers of a connection hold: those of the kernel, and the server's own bound. */
@@ -42,23 +40,10 @@ async function* produce(totalBytes: number, pieceBytes: number, into: Produced):
 /** A server with a route whose body is the given stream. */
 async function serve(t: TestContext, makeBody: (into: Produced) => BodyStream, gate = openGate()) {
   const produced: Produced = { bytes: 0, ended: null, released: 0 };
-  const route = teamRoute({
-    method: "GET",
-    path: "/v1/body",
-    operationId: "getBody",
-    summary: "A body",
-    tag: "test",
-    role: "member",
-    rate: "read",
-    errors: [],
-    success: { status: 200, description: "A body", schema: v.string() },
-    async handler() {
-      const released = () => {
-        produced.released += 1;
-      };
-      return new HttpReply(200, makeBody(produced), { contentType: "text/csv; charset=utf-8", released });
-    },
-  });
+  const released = () => {
+    produced.released += 1;
+  };
+  const route = bodyRoute(() => makeBody(produced), released);
   const server = await startServer({ extraRoutes: [route], gate });
   const sockets: net.Socket[] = [];
   t.after(async () => {
