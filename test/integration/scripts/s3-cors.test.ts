@@ -1,30 +1,24 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { it, type TestContext } from "node:test";
 import type { CorsRule } from "../../../scripts/embedded/s3/cors.ts";
 import { createS3Server } from "../../../scripts/embedded/s3/server.ts";
+import { Bucket, credentials, listenOnFreePort, region, stopServer } from "./s3-storage.ts";
 
 /** CORS requests of a browser to the embedded object storage, and the answers. */
 const ORIGIN = "https://rcpt.example.com";
-const credentials = { accessKeyId: "test", secretAccessKey: "secret" };
 
 async function start(t: TestContext, cors?: CorsRule): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), "rcpt-s3-cors-"));
-  const options = { folder, bucket: "rcpt", region: "us-east-1", ...credentials, now: Date.now };
+  const options = { folder, bucket: Bucket, region, ...credentials, now: Date.now };
   const server = createS3Server({ ...options, ...(cors === undefined ? {} : { cors }) });
   t.after(async () => {
-    server.close();
-    server.closeAllConnections();
-    await once(server, "close");
+    await stopServer(server);
     rmSync(folder, { recursive: true });
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/rcpt/key`;
+  return `${await listenOnFreePort(server)}/${Bucket}/key`;
 }
 
 async function ask(url: string, method: string, headers: Record<string, string> = {}) {

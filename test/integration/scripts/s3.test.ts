@@ -1,56 +1,19 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { request, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
+import { readdirSync } from "node:fs";
+import { request } from "node:http";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import * as s3 from "@aws-sdk/client-s3";
 import { getSignedUrl } from "@aws-sdk/s3-request-presigner";
-import { createS3Server } from "../../../scripts/embedded/s3/server.ts";
+import { Bucket, credentials, region, useStorage } from "./s3-storage.ts";
 
-const Bucket = "rcpt";
-const credentials = { accessKeyId: "test", secretAccessKey: "secret" };
 const MB = 1024 * 1024;
-const folder = mkdtempSync(join(tmpdir(), "rcpt-s3-"));
-let server: Server;
-let endpoint: string;
-let client: s3.S3Client;
-let clockAheadMs = 0;
-
-async function start(): Promise<void> {
-  const now = () => Date.now() + clockAheadMs;
-  server = createS3Server({ folder, bucket: Bucket, region: "us-east-1", ...credentials, now });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  client = new s3.S3Client({
-    endpoint,
-    region: "us-east-1",
-    credentials,
-    forcePathStyle: true,
-    maxAttempts: 1,
-  });
-}
-
-async function stop(): Promise<void> {
-  client.destroy();
-  server.close();
-  server.closeAllConnections();
-  await once(server, "close");
-}
-
-async function read(Key: string, Range?: string): Promise<Buffer> {
-  const { Body } = await client.send(new s3.GetObjectCommand({ Bucket, Key, ...(Range ? { Range } : {}) }));
-  return Buffer.from((await Body?.transformToByteArray()) ?? []);
-}
-
-const put = (Key: string, Body: string | Buffer | Readable, more: Partial<s3.PutObjectCommandInput> = {}) =>
-  client.send(new s3.PutObjectCommand({ Bucket, Key, Body, ...more }));
+const storage = await useStorage();
+const { folder, read, put } = storage;
 
 async function* pieces(count: number, bytes: number) {
   for (let i = 0; i < count; i++) yield Buffer.alloc(bytes, i);
@@ -69,12 +32,6 @@ async function plain(
   return { status: res.statusCode as number, body: (await buffer(res)).toString() };
 }
 
-before(start);
-after(async () => {
-  await stop();
-  rmSync(folder, { recursive: true });
-});
-
 describe("objects, with the SDK's default settings", () => {
   test("what is put is got: buffer, empty, strange keys, metadata", async () => {
     for (const Key of ["a", "dir/ü ñ+&=?#%.csv", "a//b/../c", "x".repeat(1_000), "quote'()*!~"]) {
@@ -82,7 +39,7 @@ describe("objects, with the SDK's default settings", () => {
       const { ETag } = await put(Key, body, { ContentType: "text/csv", Metadata: { team: "t1" } });
       assert.match(ETag ?? "", /^"[0-9a-f]{32}"$/);
       assert.deepEqual(await read(Key), body);
-      const head = await client.send(new s3.HeadObjectCommand({ Bucket, Key }));
+      const head = await storage.client.send(new s3.HeadObjectCommand({ Bucket, Key }));
       assert.equal(head.ETag, ETag);
       assert.equal(head.ContentLength, 1_000);
       assert.equal(head.ContentType, "text/csv");
@@ -113,15 +70,15 @@ describe("objects, with the SDK's default settings", () => {
 
   test("a missing key, a missing bucket", async () => {
     await assert.rejects(read("nothing"), { name: "NoSuchKey" });
-    await assert.rejects(client.send(new s3.HeadObjectCommand({ Bucket, Key: "nothing" })), {
+    await assert.rejects(storage.client.send(new s3.HeadObjectCommand({ Bucket, Key: "nothing" })), {
       name: "NotFound",
     });
     const Key = "a";
-    await assert.rejects(client.send(new s3.GetObjectCommand({ Bucket: "other", Key })), {
+    await assert.rejects(storage.client.send(new s3.GetObjectCommand({ Bucket: "other", Key })), {
       name: "NoSuchBucket",
     });
-    await client.send(new s3.HeadBucketCommand({ Bucket }));
-    await assert.rejects(client.send(new s3.CreateBucketCommand({ Bucket })), {
+    await storage.client.send(new s3.HeadBucketCommand({ Bucket }));
+    await assert.rejects(storage.client.send(new s3.CreateBucketCommand({ Bucket })), {
       name: "BucketAlreadyOwnedByYou",
     });
   });
@@ -139,19 +96,19 @@ describe("objects, with the SDK's default settings", () => {
   test("reading with If-Match gives the object that is meant, or nothing", async () => {
     const { ETag } = await put("matched", "0123");
     const get = (IfMatch: string | undefined) =>
-      client.send(new s3.GetObjectCommand({ Bucket, Key: "matched", IfMatch, Range: "bytes=1-2" }));
+      storage.client.send(new s3.GetObjectCommand({ Bucket, Key: "matched", IfMatch, Range: "bytes=1-2" }));
     assert.equal(await (await get(ETag)).Body?.transformToString(), "12");
     await put("matched", "4567");
     await assert.rejects(get(ETag), { name: "PreconditionFailed" });
     await assert.rejects(
-      client.send(new s3.HeadObjectCommand({ Bucket, Key: "matched", IfMatch: ETag })),
+      storage.client.send(new s3.HeadObjectCommand({ Bucket, Key: "matched", IfMatch: ETag })),
       (error: s3.S3ServiceException) => error.$metadata.httpStatusCode === 412,
     );
   });
 
   test("an object replaced while it is read is read as it was", async () => {
     await put("replaced", Buffer.alloc(3 * MB, "a"));
-    const { Body } = await client.send(new s3.GetObjectCommand({ Bucket, Key: "replaced" }));
+    const { Body } = await storage.client.send(new s3.GetObjectCommand({ Bucket, Key: "replaced" }));
     await put("replaced", Buffer.alloc(MB, "b"));
     const old = Buffer.from((await Body?.transformToByteArray()) ?? []);
     assert.ok(old.equals(Buffer.alloc(3 * MB, "a")));
@@ -160,14 +117,16 @@ describe("objects, with the SDK's default settings", () => {
 
   test("delete, one and many", async () => {
     for (const key of ["d1", "d2", "d&<3>"]) await put(key, key);
-    await client.send(new s3.DeleteObjectCommand({ Bucket, Key: "d1" }));
+    await storage.client.send(new s3.DeleteObjectCommand({ Bucket, Key: "d1" }));
     const Objects = [{ Key: "d2" }, { Key: "d&<3>" }, { Key: "never" }];
-    const { Deleted } = await client.send(new s3.DeleteObjectsCommand({ Bucket, Delete: { Objects } }));
+    const { Deleted } = await storage.client.send(
+      new s3.DeleteObjectsCommand({ Bucket, Delete: { Objects } }),
+    );
     assert.deepEqual(
       Deleted?.map(({ Key }) => Key),
       ["d2", "d&<3>", "never"],
     );
-    const { KeyCount } = await client.send(
+    const { KeyCount } = await storage.client.send(
       new s3.ListObjectsV2Command({ Bucket, Prefix: "d", Delimiter: "/" }),
     );
     assert.equal(KeyCount, 2, "digits and the folder dir/ are left");
@@ -182,7 +141,10 @@ describe("lists", () => {
   test("every page size gives all keys once, in the order of their bytes", async () => {
     for (const MaxKeys of [1, 2, 3, 6, 1_000]) {
       const keys: (string | undefined)[] = [];
-      const pages = s3.paginateListObjectsV2({ client, pageSize: MaxKeys }, { Bucket, Prefix: "l/" });
+      const pages = s3.paginateListObjectsV2(
+        { client: storage.client, pageSize: MaxKeys },
+        { Bucket, Prefix: "l/" },
+      );
       for await (const page of pages) keys.push(...(page.Contents ?? []).map(({ Key }) => Key));
       assert.deepEqual(keys, ["l/a", "l/b-", "l/b/1", "l/b/2", "l/z", "l/é"]);
     }
@@ -191,7 +153,7 @@ describe("lists", () => {
   test("common prefixes, once each, over pages", async () => {
     const seen: (string | undefined)[] = [];
     const input = { Bucket, Prefix: "l/", Delimiter: "/" };
-    for await (const page of s3.paginateListObjectsV2({ client, pageSize: 1 }, input))
+    for await (const page of s3.paginateListObjectsV2({ client: storage.client, pageSize: 1 }, input))
       seen.push(
         ...(page.Contents ?? []).map(({ Key }) => Key),
         ...(page.CommonPrefixes ?? []).map((p) => p.Prefix),
@@ -201,7 +163,7 @@ describe("lists", () => {
 
   test("start-after and url encoding", async () => {
     const input = { Bucket, Prefix: "l/", StartAfter: "l/b/2", EncodingType: "url" as const };
-    const { Contents } = await client.send(new s3.ListObjectsV2Command(input));
+    const { Contents } = await storage.client.send(new s3.ListObjectsV2Command(input));
     assert.deepEqual(
       Contents?.map(({ Key }) => Key),
       ["l%2Fz", "l%2F%C3%A9"],
@@ -211,8 +173,8 @@ describe("lists", () => {
 
 const presigning = () =>
   new s3.S3Client({
-    endpoint,
-    region: "us-east-1",
+    endpoint: storage.endpoint,
+    region,
     credentials,
     forcePathStyle: true,
     requestChecksumCalculation: "WHEN_REQUIRED",
@@ -247,9 +209,9 @@ describe("presigned URLs", () => {
       /SignatureDoesNotMatch/,
     );
     assert.equal((await plain("GET", url, { "x-amz-meta-more": "1" })).status, 403);
-    clockAheadMs = 61_000;
+    storage.ahead.clockMs = 61_000;
     const late = await plain("GET", url, {});
-    clockAheadMs = 0;
+    storage.ahead.clockMs = 0;
     assert.equal(late.status, 403);
     assert.match(late.body, /expired/);
     signer.destroy();
@@ -267,14 +229,14 @@ describe("presigned URLs", () => {
 
 describe("what is wrong is refused", () => {
   test("no, another and a wrong secret", async () => {
-    assert.equal((await plain("GET", `${endpoint}/rcpt/digits`, {})).status, 403);
+    assert.equal((await plain("GET", `${storage.endpoint}/rcpt/digits`, {})).status, 403);
     for (const [wrong, name] of [
       [{ ...credentials, accessKeyId: "other" }, "InvalidAccessKeyId"],
       [{ ...credentials, secretAccessKey: "other" }, "SignatureDoesNotMatch"],
     ] as const) {
       const config = {
-        endpoint,
-        region: "us-east-1",
+        endpoint: storage.endpoint,
+        region,
         credentials: wrong,
         forcePathStyle: true,
         maxAttempts: 1,
@@ -337,16 +299,15 @@ describe("what is wrong is refused", () => {
 
   test("what is not implemented says so", async () => {
     const copy = new s3.CopyObjectCommand({ Bucket, Key: "copy", CopySource: "rcpt/digits" });
-    await assert.rejects(client.send(copy), { name: "NotImplemented" });
+    await assert.rejects(storage.client.send(copy), { name: "NotImplemented" });
   });
 });
 
 test("everything is there after a restart", async () => {
   await put("kept", "kept", { Metadata: { a: "b" } });
-  const list = async () => (await client.send(new s3.ListObjectsV2Command({ Bucket }))).Contents;
+  const list = async () => (await storage.client.send(new s3.ListObjectsV2Command({ Bucket }))).Contents;
   const before = await list();
-  await stop();
-  await start();
+  await storage.restart();
   assert.deepEqual(await list(), before);
   assert.equal(String(await read("kept")), "kept");
 });
