@@ -1,7 +1,6 @@
 import { Readable } from "node:stream";
 import { parse } from "csv-parse";
 import { createClient, type Job, type JobSnapshot } from "../../packages/client/src/index.ts";
-import { createSink, type Sink } from "../../test/support/mail-world/sink.ts";
 import type { MailWorld } from "../../test/support/mail-world/world.ts";
 import {
   type CustomerList,
@@ -11,6 +10,7 @@ import {
   LIST_SITES,
   publishDomains,
 } from "./list.ts";
+import { createSink, type Sink } from "./sink.ts";
 
 /** Address and key of the running service. */
 export interface DemoService {
