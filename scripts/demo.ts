@@ -17,8 +17,9 @@ const CONCURRENCY = 8;
 const ANSWER_WITHIN_MS = 60_000;
 const ROWS_DEFAULT = 100_000;
 const ROWS_MAX = 50_000_000;
-/** So that the demo need not wait as long as real mail servers have one wait. */
+/** Seconds: the demo need not wait as long as for real mail servers. Rows of full mailboxes are asked again until the second. */
 const DEFERRAL_FIRST_S = 5;
+const DEFERRAL_MAX_S = 20;
 
 const say = (line: string) => console.log(`rcpt: ${line}`);
 
@@ -72,6 +73,7 @@ async function demo(guard: Guard, argv: string[]): Promise<number> {
       PROBE_PRIVATE_ADDRESSES: "true",
       VERIFY_DEADLINE_MS: String(DEADLINE_MS),
       DEFERRAL_FIRST_S: String(DEFERRAL_FIRST_S),
+      DEFERRAL_MAX_S: String(DEFERRAL_MAX_S),
     },
     guard,
     say,
