@@ -17,7 +17,7 @@ const CONCURRENCY = 8;
 const ANSWER_WITHIN_MS = 60_000;
 const ROWS_DEFAULT = 100_000;
 const ROWS_MAX = 50_000_000;
-/** Seconds: the demo need not wait as long as for real mail servers. Rows of full mailboxes are asked again until the second. */
+/** Seconds: the demo need not wait as long as for real mail servers. Full mailboxes are asked again until the latter. */
 const DEFERRAL_FIRST_S = 5;
 const DEFERRAL_MAX_S = 20;
 

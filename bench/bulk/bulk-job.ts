@@ -5,7 +5,7 @@ import { InvalidRun } from "../report/figures.ts";
 /** A job without progress for this long hangs, even on a slow machine. */
 const STALLED_MS = 600_000;
 
-/** A client of the service that a bench calls. It repeats no request, and waits for each. */
+/** A client of the service that a bench calls. It waits for each request, and repeats none but those of events and results. */
 export function benchClient(url: string, key: string): Client {
   return createClient({
     ...{ url, key, maxAttempts: 1, timeoutMs: Number.POSITIVE_INFINITY },

@@ -20,6 +20,7 @@ const QUICK_LENGTHS = [100_000, 1_000_000];
 /** The peak of the longest list over that of the shortest, at most. */
 const GROWTH_MAX = 1.15;
 const THREADS = 2;
+const SAMPLE_MS = 500;
 
 /** Measurement of one list, in a new worker. */
 interface MemoryRun {
@@ -56,7 +57,11 @@ async function runList(
     const startedMs = performance.now();
     const { id } = await submitUpload(client, uploadId);
     const peaks = new Map<string, number>();
-    const job = await completed(client, id, ({ status }) => peaks.set(status, residentOf(bulk.pid).peak));
+    let status = "queued";
+    const sampling = setInterval(() => peaks.set(status, residentOf(bulk.pid).peak), SAMPLE_MS);
+    const job = await completed(client, id, (now) => {
+      status = now.status;
+    }).finally(() => clearInterval(sampling));
     const tookMs = performance.now() - startedMs;
     requireCounts(job, rows);
     const { cacheEntries } = loadConfig(settings).verify;

@@ -22,9 +22,9 @@ interface Submission {
 const SUBMIT_PATH = "/v1/verify/bulk";
 const NEWLINE = 10;
 
-/** In one piece, and no stream: it can be sent again. */
+/** No stream: it can be sent again. One text: a Blob of a part a row stops the generator for a second. */
 function csvOf(addresses: readonly string[]): Blob {
-  return new Blob(["email\n", ...addresses.map((address) => `"${address.replaceAll('"', '""')}"\n`)]);
+  return new Blob([`email\n${addresses.map((address) => `"${address.replaceAll('"', '""')}"\n`).join("")}`]);
 }
 
 /** Throws status and code of a refusal: text of the server is not shown. */
@@ -79,13 +79,16 @@ export class BulkCalls {
 
   /** @returns the upload's id */
   async upload(name: string, addresses: readonly string[]): Promise<string> {
-    // As long as it takes: it is `ending` that ends an upload that goes no further.
+    // As long as it takes: only `ending` aborts it.
     const given = { body: csvOf(addresses), signal: this.#ending, timeoutMs: Number.POSITIVE_INFINITY };
     const path = "/v1/uploads/{upload}";
     const call = this.#client.request("PUT", path, { ...given, path: { upload: name } });
     return (await call.catch(failing("upload"))).id;
   }
 
+  /**
+   * A submission with `unavailable` is not repeated: the API says that the work may have been done although the key is free.
+   */
   async submit(body: Submission["body"], idempotencyKey: string): Promise<JobSnapshot> {
     this.#unanswered = { body, idempotencyKey };
     const call = this.#client.request("POST", SUBMIT_PATH, { ...this.#unanswered, signal: this.#ending });

@@ -77,7 +77,7 @@ class JobRun {
     stopping.addEventListener("abort", interrupt, { once: true });
     try {
       if (stopping.aborted) interrupt();
-      await this.#through(list);
+      await this.#through(list, () => givingUp.cancel());
     } catch (error) {
       this.view.fault = error instanceof BulkFault ? error.message : `no answer: ${(error as Error).message}`;
       if (stopping.aborted) await this.#leaveNothing();
@@ -107,7 +107,8 @@ class JobRun {
     return last;
   }
 
-  async #through(list: readonly string[]): Promise<void> {
+  /** @param onEnded called when the job has completed: its results are read to their end */
+  async #through(list: readonly string[], onEnded: () => void): Promise<void> {
     const { view } = this;
     const { clock, plan } = this.#parts;
     const beganMs = clock.monotonic();
@@ -118,6 +119,7 @@ class JobRun {
     view.verdicts = job.verdicts;
     if (job.status !== "completed")
       throw new BulkFault(`ended ${job.status}: ${job.error?.code ?? "no reason given"}`);
+    onEnded();
     view.endToEndMs = clock.monotonic() - beganMs;
     view.rowsPerS = (plan.rows * 1_000) / view.endToEndMs;
     const fetchedMs = clock.monotonic();

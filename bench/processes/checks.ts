@@ -38,7 +38,7 @@ export async function startChecks(settings: Record<string, string>) {
 
 export type Checks = Awaited<ReturnType<typeof startChecks>>;
 
-/** Check threads, and before them the cache and the examiners of single addresses and of batches. */
+/** Check threads, and in front of them the cache and the examiners of single addresses and of batches. */
 export async function startExaminers(settings: Record<string, string>) {
   const checks = await startChecks(settings);
   const { config, log, redis, pool } = checks;

@@ -78,14 +78,14 @@ async function watch(job: Job): Promise<JobSnapshot> {
 
 /** Compares the downloaded results with the world, row by row, as they come. */
 async function check(job: Job, list: CustomerList): Promise<number> {
-  const parser = Readable.fromWeb(job.download() as never).pipe(parse());
+  const records = Readable.fromWeb(job.download() as never).compose(parse());
   let surprises = 0;
   const surprise = (text: string) => {
     surprises += 1;
     if (surprises <= SURPRISES_SHOWN) console.log(`    ^ ${text}`);
   };
   let at = -1;
-  for await (const record of parser as AsyncIterable<string[]>) {
+  for await (const record of records as AsyncIterable<string[]>) {
     if (at < 0) {
       const wanted = [...list.header, ...OUR_COLUMNS];
       if (!wanted.every((name, i) => record[i] === name)) surprise(`the header is ${record.join()}`);

@@ -33,13 +33,16 @@ function objection(path: string, { specifier }: Import): string | null {
   return `${from} may not import ${to}`;
 }
 
-/** Lines of a file that have a private word, in any spelling of an identifier, each with the word. */
+/** Lines of a file at which a private word begins, in any spelling of an identifier, also over two lines of a comment. */
 function privateWords({ text }: SourceFile): [line: number, word: string][] {
-  return text.split("\n").flatMap((line, at): [number, string][] => {
-    const plain = line.replaceAll(/([a-z\d])([A-Z])/g, "$1 $2").replaceAll(/[_-]/g, " ");
-    const word = PRIVATE_WORDS.exec(plain.toLowerCase())?.[0];
-    return word === undefined ? [] : [[at + 1, word]];
-  });
+  const plain = text
+    .replaceAll(/([a-z\d])([A-Z])/g, "$1 $2")
+    .replaceAll(/[_-]/g, " ")
+    .toLowerCase();
+  return [...plain.matchAll(PRIVATE_WORDS)].map(({ 0: word, index }) => [
+    plain.slice(0, index).split("\n").length,
+    word,
+  ]);
 }
 
 function checkFile(path: string, file: SourceFile): string[] {

@@ -115,7 +115,7 @@ function concludeAccepted(
   return habit === "accepts_all" && catchAll !== "refused" ? asUnverifiable(found, `belief.${habit}`) : found;
 }
 
-/** Of the first host this is known before the probe, which is then not made; of a later one it shows here. */
+/** For the first host shaping is checked before the probe; for a later host only here. */
 function isUnverifiableByShaping({ shaping }: ConcludeDeps, { provider, site }: Exchanger): boolean {
   return shaping.isUnverifiable(provider, site);
 }

@@ -43,11 +43,9 @@ export async function useStorage() {
     await stopServer(running.server);
   }
 
-  after(async () => {
-    await stop();
-    rmSync(folder, { recursive: true });
-  });
+  after(() => rmSync(folder, { recursive: true }));
   let running = await start();
+  after(stop);
   return {
     folder,
     /** How far the server's clock is ahead; may be changed. */

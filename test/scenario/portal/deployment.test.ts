@@ -18,7 +18,9 @@ describe("the deployment", () => {
     await page.getByRole("link", { name: "Deployment" }).click();
     await page.getByRole("region", { name: "Lists under way" }).getByText("Workers").waitFor();
     await page.getByText("What was seen").first().waitFor();
-    await page.getByText("No site blocks us").waitFor();
+    const blocking = page.getByRole("region", { name: "Sites that block us" });
+    await blocking.waitFor();
+    assert.match((await blocking.textContent()) ?? "", /No site blocks us/);
     await lookInThemes(page, "Deployment");
   });
 

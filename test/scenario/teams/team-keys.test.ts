@@ -5,6 +5,7 @@ import { hashSecret } from "../../../src/features/identity/api-key.ts";
 import type { ApiKey, CreatedKey } from "../../../src/features/teams/keys.ts";
 import { answersBesideLimit, startLoad, tally } from "../../support/load.ts";
 import { addKey, addKeyWithoutUser, addMember } from "../../support/members.ts";
+import fc from "../../support/properties.ts";
 import { createDeployment, type Team, type TestApi, type TestDeployment } from "../../support/service.ts";
 import { createClosing } from "../../support/store.ts";
 import { afterASecond, until } from "../../support/until.ts";
@@ -244,7 +245,7 @@ describe("a label", () => {
   });
 
   it("comes back unchanged", async () => {
-    const { session } = await deployment.team("free");
+    const { session } = await deployment.team("free", { writesBurst: 1_000 });
     for (const label of [
       "🔑".repeat(100),
       "e\u0301 is not \u00e9",
@@ -259,5 +260,19 @@ describe("a label", () => {
       "__proto__",
     ])
       assert.equal((await create(session, { ...LIVE, label })).label, label);
+    await fc.assert(
+      fc.asyncProperty(fc.string({ unit: "binary", maxLength: 60 }), async (label) => {
+        const made = await one.send<CreatedKey>("POST", "/v1/keys", {
+          key: session,
+          body: { ...LIVE, label },
+        });
+        assert.ok(
+          made.status === 400 || made.body.label === label,
+          `${made.status} ${JSON.stringify(label)}`,
+        );
+        if (made.status === 201) await one.send("DELETE", `/v1/keys/${made.body.id}`, { key: session });
+      }),
+      { numRuns: 50 },
+    );
   });
 });

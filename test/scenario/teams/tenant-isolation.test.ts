@@ -106,8 +106,9 @@ const fill = (path: string, params: PathParams) =>
   fillPath(path, (name) => encodeURIComponent(params[name] ?? ""));
 
 /** What another team's request could have changed without an object appearing or disappearing. */
-const stateOf = ({ id = "" }: PathParams) =>
+const stateOf = ({ id = "", upload = "" }: PathParams) =>
   Promise.all([
+    deployment.sql`select status, bytes, etag from uploads where id in (${id}, ${upload})`,
     deployment.sql`select url, events, description, status, secret from webhooks where id = ${id}`,
     deployment.sql`select status from jobs where id = ${id} and status = 'cancelled'`,
     deployment.sql`select role from memberships where user_id = ${id}`,

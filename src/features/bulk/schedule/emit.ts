@@ -183,7 +183,7 @@ class StreamEmitter implements Emitter {
   readonly #workers: WorkerCounts;
   readonly #reconciler: Reconciler;
   /** The retry queue at which the next look at an egress continues. */
-  readonly #lastQueue = new Map<string, RetryQueue>();
+  readonly #lastQueues = new Map<string, RetryQueue>();
   #nextEgress: string | null = null;
   /** Workers that the last emission of retries served. */
   #retryWorkers = 1;
@@ -266,11 +266,11 @@ class StreamEmitter implements Emitter {
       total: retryWindows * retriesAtOnce * count,
       queues: retryQueues,
     };
-    const after = this.#lastQueue.get(egress) ?? null;
+    const after = this.#lastQueues.get(egress) ?? null;
     const { tasks, last } = await this.#deps.sql.begin((tx) => takeReadyRetries(tx, egress, bounds, after));
     await this.#put(stream, tasks);
-    if (last === null) this.#lastQueue.delete(egress);
-    else this.#lastQueue.set(egress, last);
+    if (last === null) this.#lastQueues.delete(egress);
+    else this.#lastQueues.set(egress, last);
     return tasks.length;
   }
 }

@@ -100,7 +100,7 @@ export async function takeReadyRetries(
     with queues as (
       select l.site, l."jobId" as job_id, j.team_id,
         case l.site when '' then ${mixedWindow}::integer else ${window}::integer end as room
-      from jsonb_to_recordset(${tx.json(found.map((line) => ({ ...line })))}) as l (site text, "jobId" text)
+      from jsonb_to_recordset(${tx.json(found.map((queue) => ({ ...queue })))}) as l (site text, "jobId" text)
         join jobs j on j.id = l."jobId"
       where j.completed_at is null and j.removed_at is null
     ),

@@ -89,6 +89,7 @@ describe("a list in any dialect", () => {
           }),
         );
         const lines = findLines(bytes, { ...dialect, emailColumn: 1 }, expected.length);
+        assert.equal(lines.count, expected.length);
         for (let i = 0; i < lines.count; i += 1) {
           const [from, to] = [lines.addressFrom[i], lines.addressTo[i]];
           const [field = ""] = from === to ? [] : fieldsOf(bytes.toString("latin1", from, to), dialect);
@@ -112,6 +113,7 @@ describe("a list in any dialect", () => {
         if (results.quotes === "text" && dialect.encoding !== undefined) return;
         const style = { ...results, columns, escapeFormulas: false };
         const lines = findLines(bytes, { ...dialect, emailColumn: 0 }, expected.length);
+        assert.equal(lines.count, expected.length);
         const copier = new RecordCopier(style);
         for (const [i, fields] of expected.entries()) {
           const padded = [...fields, ...Array<string>(Math.max(0, columns - fields.length)).fill(""), "ours"];
