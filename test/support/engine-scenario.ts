@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
 import { after, afterEach, before } from "node:test";
 import type { BulkJob } from "../../src/features/bulk/jobs/job-view.ts";
 import type { VerificationResult } from "../../src/features/verify/answer/verification-result.ts";
@@ -84,7 +83,7 @@ export function engineScenario({ settings = {}, bulk }: EngineScenarioOptions = 
   before(async () => {
     deployment = await createDeployment();
     closing.after(() => deployment.stop());
-    const all = { ...SETTINGS, EGRESS_ID: randomUUID(), ...settings };
+    const all = { ...SETTINGS, ...settings };
     const roles = [deployment.startBulk, deployment.startRelay].slice(0, bulk === true ? 2 : 0);
     [api] = await Promise.all([deployment.startApi(all), ...roles.map((start) => start(all))]);
     asker = await deployment.team("enterprise", { ratePerS: 10_000, rateBurst: 10_000 });

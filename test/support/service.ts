@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { composeRole, type ServingRole } from "../../src/app/role.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import type { Tier, TierLimits } from "../../src/config/tiers.ts";
@@ -100,6 +101,8 @@ export async function createDeployment(postgresUrl?: string): Promise<TestDeploy
     METRICS_PORT: "0",
     DATABASE_URL: database.url,
     REDIS_URL: redisUrl,
+    // Messages about breakers and slots reach all databases of the run's Redis: each deployment has an egress of its own.
+    EGRESS_ID: randomUUID(),
     LOG_LEVEL: testLogLevel,
     DNS_SERVERS: world.dnsServer,
     SMTP_PORT: String(world.smtpPort),

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
 import { after, before, describe, it } from "node:test";
 import { LIMITS } from "../../../src/config/limits/limits.ts";
 import { say } from "../../support/mail-world/action.ts";
@@ -25,8 +24,8 @@ let key: string;
 
 before(async () => {
   deployment = await createDeployment();
-  const egress = { EGRESS_ID: randomUUID(), CHECK_THREADS: String(THREADS) };
-  [api, other] = await Promise.all([deployment.startApi(egress), deployment.startApi(egress)]);
+  const settings = { CHECK_THREADS: String(THREADS) };
+  [api, other] = await Promise.all([deployment.startApi(settings), deployment.startApi(settings)]);
   key = (await deployment.team("enterprise")).liveKey;
 });
 after(() => deployment.stop());

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
 import { after, afterEach, before, describe, it } from "node:test";
 import type { BulkJob } from "../../../src/features/bulk/jobs/job-view.ts";
 import { ended, jobOf, ledgerState, resultLines, submitted } from "../../support/bulk.ts";
@@ -24,12 +23,12 @@ let deployment: TestDeployment;
 let api: TestApi;
 let team: Team;
 let bulk: { stop(): Promise<void> } | null = null;
-const egress = { EGRESS_ID: randomUUID(), BREAKER_FIRST_S: "2" };
+const BREAKER = { BREAKER_FIRST_S: "2" };
 
 before(async () => {
   deployment = await createDeployment();
   closing.after(() => deployment.stop());
-  [api] = await Promise.all([deployment.startApi(egress), deployment.startRelay()]);
+  [api] = await Promise.all([deployment.startApi(BREAKER), deployment.startRelay()]);
   team = await deployment.team("enterprise");
 });
 afterEach(async () => {
@@ -40,7 +39,7 @@ after(closing.close);
 
 /** The workers, in the egress of the API. */
 async function work(settings: Record<string, string> = {}): Promise<void> {
-  bulk = await deployment.startBulk({ ...egress, ...settings });
+  bulk = await deployment.startBulk({ ...BREAKER, ...settings });
 }
 
 /** After `patience` recipients the host blocks every client, until it is reset. */
@@ -134,7 +133,7 @@ describe("a server that blocks us in the middle of a job", () => {
 
   it("before it greets us is left alone too, by requests of every process", async () => {
     const host = deployment.world.host("mx.dnsbl-connect.test");
-    const other = await deployment.startApi(egress);
+    const other = await deployment.startApi(BREAKER);
     let n = 0;
     await until("nobody is asked there any more", async () => {
       const before = host.account.connections;

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
 import { after, before, describe, it } from "node:test";
 import type { MailHost } from "../../support/mail-world/host.ts";
 import { createDeployment, type TestApi, type TestDeployment } from "../../support/service.ts";
@@ -19,8 +18,7 @@ let key: string;
 
 before(async () => {
   deployment = await createDeployment();
-  const egress = { EGRESS_ID: randomUUID() };
-  [first, second] = await Promise.all([deployment.startApi(egress), deployment.startApi(egress)]);
+  [first, second] = await Promise.all([deployment.startApi(), deployment.startApi()]);
   key = (await deployment.team("enterprise", { ratePerS: 1_000, rateBurst: 1_000 })).liveKey;
 });
 after(() => deployment.stop());
