@@ -8,6 +8,7 @@ import { randomInt } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { resolve } from "node:path";
 import { findLoadTools, type LoadTools } from "../bench/api/load-tools.ts";
+import { type Cores, chooseCores } from "../bench/setup/pin.ts";
 import {
   ALL_ROLES,
   type ChaosDeployment,
@@ -93,12 +94,12 @@ async function stormAndOverload(
   return parts;
 }
 
-async function neighbours(guard: Guard, logsDir: string | null): Promise<Judgement> {
+async function neighbours(guard: Guard, cores: Cores, logsDir: string | null): Promise<Judgement> {
   const settings = { CORS_ORIGINS: ATTACK_ORIGIN };
   const deployment = await startDeployment({
     ...{ root: ROOT, guard, logsDir, roles: ONE_EACH, clocks: false, settings, say },
   });
-  const meetings = await runNeighbours(deployment, { guard, say });
+  const meetings = await runNeighbours(deployment, { cores, guard, say });
   await deployment.close();
   return judgeNeighbours(meetings);
 }
@@ -107,10 +108,12 @@ async function chaos(guard: Guard, options: ChaosOptions): Promise<number> {
   const logsDir = options.logsDir === null ? null : resolve(options.logsDir);
   if (logsDir !== null) mkdirSync(logsDir, { recursive: true });
   say(`seed ${options.seed}`);
+  // Now: the overload pins this process, too.
+  const cores = options.neighbours ? await chooseCores() : null;
   const parts: Judgement[] = [];
   if (options.kinds.length > 0 || options.overload)
     parts.push(...(await stormAndOverload(guard, options, logsDir)));
-  if (options.neighbours) parts.push(await neighbours(guard, logsDir));
+  if (cores !== null) parts.push(await neighbours(guard, cores, logsDir));
   const closing: Closing = {
     seed: options.seed,
     again: commandOf(options),

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { type Cores, chooseCores, pinBehind } from "../../../bench/setup/pin.ts";
+import { type Cores, pinBehind } from "../../../bench/setup/pin.ts";
 import { hashSecret, newSecret, secretHint } from "../../../src/features/identity/api-key.ts";
 import { newId } from "../../../src/platform/ids.ts";
 import type { Guard } from "../../embedded/guard.ts";
@@ -47,11 +47,10 @@ interface Attack {
 /** Every attacker beside the same victim, one after the other, against one process of the API on a core of its own. */
 export async function runNeighbours(
   deployment: ChaosDeployment,
-  { guard, say }: { guard: Guard; say(line: string): void },
+  { cores, guard, say }: { cores: Cores; guard: Guard; say(line: string): void },
 ): Promise<Meeting[]> {
   const api = deployment.members.find(({ role }) => role === "api");
   if (api === undefined || api.pid === null) throw new Error("there is no API to attack");
-  const cores = await chooseCores();
   await giveCore(api.pid, cores, guard);
   const { key } = await deployment.team("victim", "enterprise");
   const victim = startVictim(api.url, key);
