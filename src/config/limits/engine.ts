@@ -124,6 +124,11 @@ export const LEARNED_LIMITS = {
   /** How often a job that met too many connections at a transaction is queued again. */
   crowdedTries: 2,
   /**
+   * How often in a row a thread whose sessions are all refused takes a connection over from another one for its requests. The
+   * first slots may be those of sessions that were refused too.
+   */
+  crowdedTakeOvers: 3,
+  /**
    * When no session at a site works, opening is retried after `crowdedWaitMs`, then less and less often. After
    * `crowdedPatienceMs` in all it is given up.
    */

@@ -120,9 +120,9 @@ class BrokeredThread {
     this.#onDrained?.();
   }
 
-  async #acquire(message: Extract<ThreadMessage, { type: "acquire" }>): Promise<void> {
-    const granted = await this.#slots.acquire(message);
-    if (!this.#isClosed) this.send({ type: "granted", id: message.id, granted });
+  async #grant(id: number, request: Promise<boolean>): Promise<void> {
+    const granted = await request;
+    if (!this.#isClosed) this.send({ type: "granted", id, granted });
   }
 
   async #claim(id: number, key: string): Promise<void> {
@@ -138,7 +138,9 @@ class BrokeredThread {
       case "answers":
         return this.#checks.onAnswers(message.answers);
       case "acquire":
-        return void this.#acquire(message);
+        return void this.#grant(message.id, this.#slots.acquire(message));
+      case "take_over":
+        return void this.#grant(message.id, this.#slots.takeOver(message.site));
       case "release":
         return this.#slots.release(message.site);
       case "crowded":

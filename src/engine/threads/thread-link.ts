@@ -6,7 +6,7 @@ import type { BreakerPort } from "../../egress/breaker/mirror.ts";
 import type { NetworkReports } from "../../egress/network-health.ts";
 import type { SelfCheckUpdate } from "../../egress/self-check/report.ts";
 import { OpenQuestions } from "../../platform/open-questions.ts";
-import type { SlotSource } from "../../smtp/pool/slots.ts";
+import type { ThreadSlotSource } from "../../smtp/pool/slots.ts";
 import type { SmtpTraceEvent } from "../../smtp/wire/trace.ts";
 import type { CatchAllFacts } from "../../verification/catch-all.ts";
 import type { CatchAll } from "../../verification/evidence.ts";
@@ -41,7 +41,7 @@ export class ThreadLink {
   #onBreaker: (news: BreakerUpdate) => void = () => {};
   #onBehaviour: (news: BehaviourUpdate) => void = () => {};
 
-  readonly slots: SlotSource;
+  readonly slots: ThreadSlotSource;
   readonly facts: CatchAllFacts;
   readonly reach: NetworkReports;
   readonly breaker: BreakerPort;
@@ -56,6 +56,7 @@ export class ThreadLink {
     this.slots = {
       acquire: (site, max, waitMs) =>
         this.#grants.ask((id) => post({ type: "acquire", id, site, max, waitMs })),
+      takeOver: (site) => this.#grants.ask((id) => post({ type: "take_over", id, site })),
       release: (site) => post({ type: "release", site }),
       onWanted: (listener) => {
         this.#onWanted = listener;

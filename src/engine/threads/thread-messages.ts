@@ -18,6 +18,7 @@ import type { CheckAnswers, CheckBatch } from "./thread-tasks.ts";
 export type ThreadMessage =
   | { type: "answers"; answers: CheckAnswers }
   | { type: "acquire"; id: number; site: string; max: number; waitMs: number }
+  | { type: "take_over"; id: number; site: string }
   | { type: "release"; site: string }
   | { type: "crowded"; site: string }
   | { type: "claim"; id: number; key: string }
@@ -35,7 +36,7 @@ export type ThreadMessage =
 
 export type MainMessage =
   | { type: "check"; batch: CheckBatch }
-  /** To an `acquire`. */
+  /** To an `acquire` or a `take_over`. */
   | { type: "granted"; id: number; granted: boolean }
   /** To a `claim`. */
   | { type: "fact"; id: number; answer: CatchAll | "ask" }

@@ -13,6 +13,8 @@ export interface SlotRequest {
 /** The slots of one check thread. */
 export interface ThreadSlots {
   acquire(request: SlotRequest): Promise<boolean>;
+  /** See `ThreadSlotSource.takeOver`. */
+  takeOver(site: string): Promise<boolean>;
   /** Ignores a slot that the thread does not hold. */
   release(site: string): void;
   holds(site: string): boolean;
@@ -36,7 +38,8 @@ interface Thread {
 interface Handover {
   from: Thread;
   to: Thread;
-  max: number;
+  /** Most slots of the site in all. null: `to` takes over this very slot, which is not released in between. */
+  max: number | null;
   /** Released, and asked for again in the name of `to`. */
   passing: boolean;
   timer: Timer;
@@ -75,6 +78,7 @@ class EvenSlots implements SharedThreadSlots {
     this.#threads.add(thread);
     return {
       acquire: (request) => this.#acquire(thread, request),
+      takeOver: (site) => this.#takeOver(thread, site),
       release: (site) => this.#release(thread, site),
       holds: (site) => thread.held.has(site),
       close: () => this.#forget(thread),
@@ -99,7 +103,12 @@ class EvenSlots implements SharedThreadSlots {
     }
     const rich = waitMs > 0 ? null : this.#richest(site);
     if (rich === null || this.#expected(rich, site) < this.#expected(thread, site) + 2) return false;
-    return this.#handOver(rich, thread, request);
+    return this.#handOver(rich, thread, site, max);
+  }
+
+  async #takeOver(thread: Thread, site: string): Promise<boolean> {
+    const rich = this.#richest(site, thread);
+    return rich !== null && (await this.#handOver(rich, thread, site, null));
   }
 
   /** null: it may ask at once, as a thread without a connection to its host always may. */
@@ -114,6 +123,7 @@ class EvenSlots implements SharedThreadSlots {
     if (held === 0) return;
     if (held === 1) thread.held.delete(site);
     else thread.held.set(site, held - 1);
+    if (this.#giveOver(site, thread)) return;
     this.#slots.release(site);
     this.#passOn(site, thread);
   }
@@ -136,16 +146,17 @@ class EvenSlots implements SharedThreadSlots {
     return count;
   }
 
-  #richest(site: string): Thread | null {
+  #richest(site: string, except?: Thread): Thread | null {
     let found: Thread | null = null;
     for (const thread of this.#threads) {
+      if (thread === except) continue;
       const isRicher = found === null || this.#expected(thread, site) > this.#expected(found, site);
       if (thread.held.has(site) && isRicher) found = thread;
     }
     return found;
   }
 
-  #handOver(from: Thread, to: Thread, { site, max }: SlotRequest): Promise<boolean> {
+  #handOver(from: Thread, to: Thread, site: string, max: number | null): Promise<boolean> {
     return new Promise((resolve) => {
       const timer = this.#clock.after(LIMITS.slots.handoverMs, () => this.#end(site, handover, false));
       const handover: Handover = { from, to, max, passing: false, timer, resolve };
@@ -156,11 +167,23 @@ class EvenSlots implements SharedThreadSlots {
     });
   }
 
+  /** Gives the slot of a connection that `from` has closed to a thread that takes one over. @returns false: none does */
+  #giveOver(site: string, from: Thread): boolean {
+    for (const handover of this.#handovers.get(site) ?? []) {
+      const { to, max } = handover;
+      if (to === from || max !== null) continue;
+      addSlot(to, site);
+      this.#end(site, handover, true);
+      return true;
+    }
+    return false;
+  }
+
   /** Asks for a slot that was just released, before the thread that released it can. */
   #passOn(site: string, from: Thread): void {
     for (const handover of this.#handovers.get(site) ?? []) {
-      if (handover.to === from || handover.passing) continue;
       const { to, max } = handover;
+      if (to === from || handover.passing || max === null) continue;
       handover.passing = true;
       // The slot may go to another process, or to a waiter without any slot.
       void this.#slots.acquire(site, max, 0).then((granted) => {

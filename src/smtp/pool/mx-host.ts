@@ -2,43 +2,17 @@ import { LIMITS } from "../../config/limits/limits.ts";
 import type { Clock } from "../../platform/time/clock.ts";
 import { runAfterCurrentCall } from "../../platform/time/ticks.ts";
 import { Backlog } from "../session/backlog.ts";
-import { mayBeCrowded, saysCrowded } from "../session/crowding.ts";
+import { mayBeCrowded, RefusedOpenings, saysCrowded } from "../session/crowding.ts";
 import type { LearnedSiteLimits } from "../session/learned-site-limits.ts";
 import { PipelineDepth } from "../session/pipeline-depth.ts";
 import { PooledSession, type SessionOwner } from "../session/pooled-session.ts";
 import { type RcptJob, sessionFailure } from "../session/rcpt-job.ts";
-import type { Session, SessionHandler } from "../session/session.ts";
 import { SessionGrowth } from "../session/session-growth.ts";
 import type { SessionTraffic } from "../session/session-traffic.ts";
 import type { SessionEnd } from "../wire/handshake.ts";
-import type { SitePolicy, TlsPolicy } from "../wire/policy.ts";
+import type { SitePolicy } from "../wire/policy.ts";
+import type { MxHostDeps } from "./mx-host-deps.ts";
 import { OwedSessions } from "./owed-sessions.ts";
-import type { SlotSource } from "./slots.ts";
-
-export interface MxHostDeps {
-  site: string;
-  /** Slot key that its connections count against. */
-  cap: string;
-  /** Name of the egress route to the address. */
-  routeName: string;
-  policy: SitePolicy;
-  clock: Clock;
-  slots: SlotSource;
-  /**
-   * Bound of sessions per thread: `take` returns false when the thread is full; each granted `take` is followed by one
-   * `give`.
-   */
-  room: { take(host: MxHost): boolean; give(): void };
-  dial(tls: TlsPolicy, handler: SessionHandler): Session;
-  /** Limits learned from the site's servers; its other hosts share them. */
-  learned: LearnedSiteLimits;
-  /** Counters of the sessions' writes. */
-  traffic: SessionTraffic;
-  onOpened(): void;
-  /** The server refuses this many connections. */
-  onCrowded(): void;
-  onClosed(end: SessionEnd, wasReady: boolean): void;
-}
 
 /**
  * One MX host (host, address, port, source, TLS policy): its backlog and the sessions that pull from it.
@@ -65,10 +39,7 @@ export class MxHost implements SessionOwner {
   #isTlsBroken = false;
   /** null until a session has seen the EHLO reply. */
   #pipelining: boolean | null = null;
-  /** Since when the server has refused openings for too many connections while no session works here; null: it does not. */
-  #crowdedSince: number | null = null;
-  /** The end of the refused opening, until the next opening is tried. */
-  #crowdedEnd: SessionEnd | null = null;
+  readonly #refused = new RefusedOpenings();
   /** Sessions that close to make room for a new one. */
   readonly #sessionsToReplace = new Set<PooledSession>();
   readonly #owed = new OwedSessions();
@@ -107,10 +78,11 @@ export class MxHost implements SessionOwner {
   }
 
   enqueue(job: RcptJob): void {
-    if (job.isInteractive && this.#crowdedEnd !== null && this.#sessions.size === 0) {
+    const refusal = this.#refused.end;
+    if (job.isInteractive && refusal !== null && this.#sessions.size === 0) {
       const now = this.clock.monotonic();
-      if (!this.#growth.mayOpen(now, false)) {
-        job.settle(this.#crowdedEnd, false, now);
+      if (this.#growth.pending === 0 && !this.#growth.mayOpen(now, false)) {
+        job.settle(refusal, false, now);
         return;
       }
     }
@@ -196,8 +168,7 @@ export class MxHost implements SessionOwner {
   onReady(session: PooledSession, now: number): void {
     this.#growth.onOpened(now);
     this.#pipelining = session.pipelining;
-    this.#crowdedSince = null;
-    this.#crowdedEnd = null;
+    this.#refused.forget();
     this.#deps.onOpened();
     this.#dispatchNext(session, now);
   }
@@ -309,15 +280,11 @@ export class MxHost implements SessionOwner {
   }
 
   #onSlotResult(granted: boolean, mayWait: boolean, since: number): void {
-    const now = this.clock.monotonic();
     if (granted) {
-      this.#growth.onSlotGranted();
-      // Do not dial for cancelled jobs.
-      this.#prune(now, true);
-      if (this.#closed || this.backlog.length === 0) this.#release();
-      else this.#dial();
+      this.#onSlotGranted();
       return;
     }
+    const now = this.clock.monotonic();
     this.#growth.onSlotRefused(now);
     this.#deps.room.give();
     if (!mayWait || this.#sessions.size > 0) {
@@ -327,6 +294,14 @@ export class MxHost implements SessionOwner {
     const end = sessionFailure("connect", "no_slot", "no connection slot of the site became free");
     this.backlog.fail(end, false, now, since);
     this.schedulePump();
+  }
+
+  #onSlotGranted(): void {
+    this.#growth.onSlotGranted();
+    // Do not dial for cancelled jobs.
+    this.#prune(this.clock.monotonic(), true);
+    if (this.#closed || this.backlog.length === 0) this.#release();
+    else this.#dial();
   }
 
   #release(): void {
@@ -366,13 +341,32 @@ export class MxHost implements SessionOwner {
     const now = this.clock.monotonic();
     if (!this.#growth.onOpenFailed(now, working)) return;
     // The excess connections may be ours: to other hosts of the site, from other threads or processes.
-    if (saysCrowded(end)) this.#crowdedSince ??= now;
-    const crowdedMs = now - (this.#crowdedSince ?? now);
-    if (saysCrowded(end) && crowdedMs < LIMITS.learned.crowdedPatienceMs) {
-      this.#growth.pause(now, crowdedMs);
-      this.#crowdedEnd = end;
+    const refusedMs = saysCrowded(end) ? this.#refused.add(end, now) : null;
+    if (refusedMs === null) {
+      this.backlog.fail(end, secure, now);
+      return;
+    }
+    this.#growth.pause(now, refusedMs);
+    this.#takeOver(end, secure, now);
+  }
+
+  /**
+   * The connections that are too many may be those of our other threads: for requests, dials in place of one of them. Where
+   * there is none, the requests get the server's reply.
+   */
+  #takeOver(end: SessionEnd, secure: boolean, now: number): void {
+    if (!this.backlog.hasInteractive) return;
+    if (!this.#refused.mayTakeOver() || !this.#deps.room.take(this)) {
       this.backlog.failInteractive(end, secure, now);
-    } else this.backlog.fail(end, secure, now);
+      return;
+    }
+    this.#growth.acquiring++;
+    const refuse = () => {
+      this.#growth.acquiring--;
+      this.#deps.room.give();
+      this.backlog.failInteractive(end, secure, this.clock.monotonic());
+    };
+    this.#deps.slots.takeOver(this.cap).then((taken) => (taken ? this.#onSlotGranted() : refuse()), refuse);
   }
 
   #dropSession(session: PooledSession, end: SessionEnd): void {

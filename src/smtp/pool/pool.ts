@@ -22,7 +22,7 @@ import type { RcptOutcome } from "../wire/outcome.ts";
 import type { SitePolicy } from "../wire/policy.ts";
 import { MxHost } from "./mx-host.ts";
 import { MxHosts } from "./mx-hosts.ts";
-import type { SlotSource } from "./slots.ts";
+import type { ThreadSlotSource } from "./slots.ts";
 import { YoungDials } from "./young-dials.ts";
 
 export interface Destination {
@@ -103,7 +103,7 @@ export interface SmtpPool {
 
 export interface SmtpPoolDeps {
   config: SmtpConfig;
-  slots: SlotSource;
+  slots: ThreadSlotSource;
   clock: Clock;
   log: Logger;
   onEvent(event: PoolEvent | SilentDialEvent | CrowdedEvent): void;
@@ -120,13 +120,13 @@ export interface SmtpPoolDeps {
 
 class HostPool implements SmtpPool {
   readonly #deps: SmtpPoolDeps;
-  readonly #slots: SlotSource;
+  readonly #slots: ThreadSlotSource;
   readonly #mailFrom;
   readonly #hosts = new MxHosts();
   readonly #keys = new WeakMap<Destination, string>();
   readonly #learnedLimits;
   /** Hosts waiting for room in the thread, in order. */
-  readonly #waitingForRoom = new Set<MxHost>();
+  readonly #waitingForRoom = new Set<{ schedulePump(): void }>();
   readonly #dials = new YoungDials<Destination>();
   readonly #outcomes = new OutcomeDispatcher();
   #sessions = 0;
@@ -316,7 +316,7 @@ class HostPool implements SmtpPool {
     for (const host of hosts) if (host.oweSession(soon)) return;
   }
 
-  #takeRoom(host: MxHost): boolean {
+  #takeRoom(host: { schedulePump(): void }): boolean {
     if (this.#sessions < LIMITS.smtp.sessionsPerThread) {
       this.#sessions++;
       return true;

@@ -17,3 +17,12 @@ export interface SlotSource {
    */
   onWanted(listener: (site: string, isSoon: boolean) => void): void;
 }
+
+/** The slots of one thread. */
+export interface ThreadSlotSource extends SlotSource {
+  /**
+   * Resolves to true when another thread of this process has closed one of its connections to `site`, and its slot is ours;
+   * false when no other thread holds one, or none was closed within `LIMITS.slots.handoverMs`.
+   */
+  takeOver(site: string): Promise<boolean>;
+}

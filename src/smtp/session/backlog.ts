@@ -41,6 +41,10 @@ class RcptJobQueue {
     return job;
   }
 
+  some(matches: (job: RcptJob) => boolean): boolean {
+    return this.#jobs.some((job) => job !== undefined && matches(job));
+  }
+
   /** Removes all jobs for which `isOver` is true. Copies nothing when there are none: it runs many times a second. */
   prune(isOver: (job: RcptJob) => boolean): void {
     const jobs = this.#jobs;
@@ -70,6 +74,13 @@ export class Backlog {
 
   get length(): number {
     return this.readyForAnySession + this.waitingForNewSession;
+  }
+
+  /** A request waits for one of the jobs. */
+  get hasInteractive(): boolean {
+    return [this.#forNewSession, this.#lockStep, this.#lockStepForNewSession, this.#queue].some((jobs) =>
+      jobs.some(({ isInteractive }) => isInteractive),
+    );
   }
 
   /** Some jobs must be asked alone, or first on a new session. */

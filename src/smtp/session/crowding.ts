@@ -1,3 +1,4 @@
+import { LIMITS } from "../../config/limits/limits.ts";
 import type { SessionEnd } from "../wire/handshake.ts";
 import { extractServerText } from "../wire/server-text.ts";
 import type { TransactionEnd } from "./batch.ts";
@@ -25,4 +26,39 @@ export function saysCrowded(end: SessionEnd | TransactionEnd): boolean {
   if (end.kind !== "reply" || end.reply.code < 400) return false;
   if (end.reply.code >= 500 && (end.stage === "mail" || end.stage === "rcpt")) return false;
   return CONNECTIONS.test(extractServerText(end.reply));
+}
+
+/** A host that refuses openings for too many connections while no session works there. */
+export class RefusedOpenings {
+  #since: number | null = null;
+  #end: SessionEnd | null = null;
+  #takeOvers = 0;
+
+  /** The end of the last refused opening; null: a session has worked since. */
+  get end(): SessionEnd | null {
+    return this.#end;
+  }
+
+  /** @returns for how long it has refused, in ms; null: for too long, it is given up */
+  add(end: SessionEnd, now: number): number | null {
+    this.#since ??= now;
+    const sinceMs = now - this.#since;
+    if (sinceMs >= LIMITS.learned.crowdedPatienceMs) return null;
+    this.#end = end;
+    return sinceMs;
+  }
+
+  /** Allows `LIMITS.learned.crowdedTakeOvers` connections in a row to be taken over from other threads. */
+  mayTakeOver(): boolean {
+    if (this.#takeOvers++ < LIMITS.learned.crowdedTakeOvers) return true;
+    this.#takeOvers = 0;
+    return false;
+  }
+
+  /** A session works. */
+  forget(): void {
+    this.#since = null;
+    this.#end = null;
+    this.#takeOvers = 0;
+  }
 }

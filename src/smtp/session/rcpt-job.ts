@@ -18,7 +18,10 @@ export interface RcptJobOptions {
   readonly deadlineAt: number;
   /** Has priority over all others that wait at its host. */
   readonly urgent?: boolean;
-  /** A request waits for the answer: where the server has too many connections, the job fails at once. */
+  /**
+   * A request waits for the answer: where the server has too many connections, and none is from another of our threads, the
+   * job fails at once.
+   */
   readonly isInteractive?: boolean;
   /** Called each time a session takes the job from the queue. @param now `clock.monotonic()` @param session that session */
   onTaken?(now: number, session?: SessionTimes): void;

@@ -9,6 +9,7 @@ import {
   type SmtpPool,
   type SmtpPoolDeps,
 } from "../../../src/smtp/pool/pool.ts";
+import type { ThreadSlotSource } from "../../../src/smtp/pool/slots.ts";
 import { SessionTraffic } from "../../../src/smtp/session/session-traffic.ts";
 import { createEgressRoutes } from "../../../src/smtp/wire/egress-routes.ts";
 import { parseMailbox } from "../../../src/smtp/wire/mailbox.ts";
@@ -44,6 +45,7 @@ export interface RcptOptions extends Partial<SitePolicy>, Partial<Omit<Destinati
   deadlineMs?: number;
   cancelled?: () => boolean;
   urgent?: boolean;
+  isInteractive?: boolean;
   onTurn?: () => void;
 }
 
@@ -52,6 +54,8 @@ export interface PoolOptions {
   proxies?: ProxyConfig[];
   probePrivateAddresses?: boolean;
   slots?: LocalSlots;
+  /** Takes a connection over from another thread. Default: there is no other. */
+  takeOver?: ThreadSlotSource["takeOver"];
   clock?: FakeClock;
   /** Default: hosts have no other addresses. */
   othersOf?: SmtpPoolDeps["othersOf"];
@@ -80,7 +84,12 @@ export function createPoolFixture(port: number, options: PoolOptions = {}): Pool
       egressId: "test",
       probePrivateAddresses: options.probePrivateAddresses ?? true,
     },
-    slots,
+    slots: {
+      acquire: (site, max, waitMs) => slots.acquire(site, max, waitMs),
+      release: (site) => slots.release(site),
+      onWanted: (listener) => slots.onWanted(listener),
+      takeOver: options.takeOver ?? (async () => false),
+    },
     clock,
     log: pino({ level: "silent" }),
     onEvent: (event) => {
@@ -100,7 +109,14 @@ export function createPoolFixture(port: number, options: PoolOptions = {}): Pool
     traffic,
     rcpt(
       address,
-      { deadlineMs = 3_600_000, cancelled = () => false, urgent = false, onTurn = () => {}, ...rest } = {},
+      {
+        deadlineMs = 3_600_000,
+        cancelled = () => false,
+        urgent = false,
+        isInteractive = false,
+        onTurn = () => {},
+        ...rest
+      } = {},
     ) {
       const {
         site = "site",
@@ -126,7 +142,13 @@ export function createPoolFixture(port: number, options: PoolOptions = {}): Pool
         alone,
       };
       const deadlineAt = clock.monotonic() + deadlineMs;
-      return pool.rcpt(destination, mailbox, { cancelled, deadlineAt, urgent, onTaken: onTurn });
+      return pool.rcpt(destination, mailbox, {
+        cancelled,
+        deadlineAt,
+        urgent,
+        isInteractive,
+        onTaken: onTurn,
+      });
     },
     async end() {
       await pool.drain();

@@ -110,6 +110,27 @@ describe("slots of the threads of a process", () => {
     assert.equal(await rich.ask(), true);
   });
 
+  it("moves a slot to a thread that takes one over, also where fewer may be held by now", async () => {
+    const { clock, local, rich, poor } = threads();
+    await fill(rich, clock);
+    assert.equal(await poor.slots.takeOver(SITE), true);
+    assert.deepEqual([rich.held, rich.toldWanted, local.stats().held], [MAX - 1, 1, MAX]);
+    rich.slots.close();
+    assert.equal(local.stats().held, 1, "the slot is the other thread's");
+    poor.slots.release(SITE);
+    assert.equal(local.stats().held, 0);
+  });
+
+  it("takes nothing over where no other thread has a slot, or none gives one back in time", async () => {
+    const { clock, rich, poor } = threads(false);
+    assert.equal(await poor.slots.takeOver(SITE), false);
+    await fill(poor, clock);
+    assert.equal(await poor.slots.takeOver(SITE), false, "its own do not count");
+    const asking = rich.slots.takeOver(SITE);
+    clock.advance(LIMITS.slots.handoverMs);
+    assert.equal(await asking, false);
+  });
+
   it("frees what a thread held and was to get when it goes", async () => {
     const { clock, local, rich, poor, third } = threads(false);
     await fill(rich, clock);
