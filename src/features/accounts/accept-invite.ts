@@ -2,7 +2,7 @@ import type { Config } from "../../config/config.ts";
 import { LIMITS } from "../../config/limits/limits.ts";
 import { AppError } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
-import type { Database, Transaction } from "../../stores/postgres/postgres.ts";
+import type { Database, TeamTransaction } from "../../stores/postgres/postgres.ts";
 import type { ChangePublisher } from "../auth/publish.ts";
 import { insertMembership } from "../identity/account-sql.ts";
 import type { Actor } from "../identity/actor.ts";
@@ -120,7 +120,7 @@ export function createAcceptInvite(deps: AcceptInviteDeps): AcceptInvite {
   }
 
   /** null: the user is a member already; the invitation is used up all the same. */
-  async function join(tx: Transaction, invite: InviteRow, joiner: Joiner): Promise<SignedIn | null> {
+  async function join(tx: TeamTransaction, invite: InviteRow, joiner: Joiner): Promise<SignedIn | null> {
     const { user, session } = joiner;
     const isNew = joiner.made !== null;
     const { teamId, role } = invite;
@@ -147,7 +147,7 @@ export function createAcceptInvite(deps: AcceptInviteDeps): AcceptInvite {
     const invite = hash === null ? null : await findInvite(sql, hash);
     if (invite === null) throw tokenUnusable();
     const joiner = await identify(invite, accepting);
-    const signedIn = await publisher.transact((tx) => join(tx, invite, joiner));
+    const signedIn = await publisher.transact((tx) => join(tx, invite, joiner), invite.teamId);
     if (signedIn === null) throw new AppError("already_member", "You are already a member of this team.");
     await joiner.made?.succeeded();
     return signedIn;

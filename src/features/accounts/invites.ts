@@ -112,7 +112,7 @@ export function createInvites(deps: InvitesDeps): Invites {
         await mails.enqueue(tx, invitationMail(mail), { inviteId: row.id }, LIMITS.mail.keptMs);
       }
       return row;
-    });
+    }, actor.teamId);
   }
 
   return {
@@ -139,7 +139,7 @@ export function createInvites(deps: InvitesDeps): Invites {
         requireOwner([invite?.role], own);
         if (invite === null || !(await takeInvite(tx, invite)))
           throw new AppError("not_found", "The team has no pending invitation with this id.");
-      });
+      }, actor.teamId);
     },
   };
 }

@@ -1,5 +1,5 @@
 import { AppError } from "../../platform/errors.ts";
-import type { Transaction } from "../../stores/postgres/postgres.ts";
+import type { TeamTransaction } from "../../stores/postgres/postgres.ts";
 import { type Actor, hasAtLeastRole, lowerRole, type MemberRole } from "../identity/actor.ts";
 import { shareLockCredential } from "../identity/credentials.ts";
 import { findMember } from "../identity/member-sql.ts";
@@ -20,7 +20,7 @@ export interface ActingMember {
  *   below `least`
  */
 export async function lockActingMember(
-  tx: Transaction,
+  tx: TeamTransaction,
   actor: Actor,
   least: MemberRole,
 ): Promise<ActingMember> {

@@ -1,5 +1,5 @@
 import type { Logger } from "../../platform/log.ts";
-import type { Database, Transaction } from "../../stores/postgres/postgres.ts";
+import type { Database, TeamTransaction, Transaction } from "../../stores/postgres/postgres.ts";
 import type { AuthBus } from "./auth-bus.ts";
 import { type AuthChange, readOwnChanges } from "./auth-changes.ts";
 
@@ -10,6 +10,8 @@ export interface ChangePublisher {
    * and notifies the others. Without this, by plain SQL, they read the change from the feed within LIMITS.keys.pollMs.
    */
   transact<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
+  /** The same for a transaction that locks the team's row, see `Database.begin`. */
+  transact<T>(work: (tx: TeamTransaction) => Promise<T>, team: string): Promise<T>;
 }
 
 export function createChangePublisher(deps: {
@@ -30,11 +32,12 @@ export function createChangePublisher(deps: {
   }
 
   return {
-    async transact(work) {
-      const { value, changes } = await sql.begin(async (tx) => ({
+    async transact<T>(work: (tx: TeamTransaction) => Promise<T>, team?: string): Promise<T> {
+      const run = async (tx: TeamTransaction) => ({
         value: await work(tx),
         changes: await readOwnChanges(tx),
-      }));
+      });
+      const { value, changes } = await sql.begin(run, team);
       await announce(changes);
       return value;
     },

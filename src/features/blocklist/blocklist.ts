@@ -58,7 +58,7 @@ export function createBlocklist(deps: { sql: Database; publisher: ChangePublishe
       const added = await publisher.transact(async (tx) => {
         await lockActingMember(tx, actor, "admin");
         return insertBlocked(tx, actor.teamId, { domain, includeSubdomains });
-      });
+      }, actor.teamId);
       if (added === "blocked")
         throw new AppError("already_blocked", `${domain} is already on the blocklist.`);
       if (added === "full") throw new AppError("limit_reached", `A team may block at most ${max} domains.`);
@@ -72,7 +72,7 @@ export function createBlocklist(deps: { sql: Database; publisher: ChangePublishe
         (await publisher.transact(async (tx) => {
           await lockActingMember(tx, actor, "admin");
           return deleteBlocked(tx, actor.teamId, domain);
-        }));
+        }, actor.teamId));
       if (!removed) throw new AppError("not_found", "This domain is not on the blocklist.");
     },
   };

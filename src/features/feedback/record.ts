@@ -163,7 +163,7 @@ export function createRecordFeedback(deps: RecordFeedbackDeps): RecordFeedback {
         );
       const left = Math.max(0, withdrawalsPerTeamDay - (counts.withdrawals - wanted.length));
       return { added, withdrawn: wanted.slice(0, left) };
-    });
+    }, teamId);
   }
 
   async function withdrawAll(events: readonly KeptEvent[]): Promise<void> {

@@ -1,5 +1,5 @@
 import type { Tier } from "../../config/tiers.ts";
-import type { Queryable, Transaction } from "../../stores/postgres/postgres.ts";
+import type { Queryable, TeamTransaction, Transaction } from "../../stores/postgres/postgres.ts";
 
 export interface TeamRecord {
   id: string;
@@ -14,7 +14,7 @@ export interface TeamRecord {
  * Blocks other changes to the team's members, or to its counted items, until the transaction ends; rows that only name the
  * team are still written. False when the team does not exist.
  */
-export async function lockTeam(tx: Transaction, teamId: string): Promise<boolean> {
+export async function lockTeam(tx: TeamTransaction, teamId: string): Promise<boolean> {
   const rows = await tx`select from teams where id = ${teamId} for no key update`;
   return rows.length > 0;
 }

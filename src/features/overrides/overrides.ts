@@ -2,7 +2,7 @@ import { LIMITS } from "../../config/limits/limits.ts";
 import { AppError, type ErrorIssue } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import { type Page, type PageRequest, pageOf } from "../../platform/page.ts";
-import type { Database, Transaction } from "../../stores/postgres/postgres.ts";
+import type { Database, TeamTransaction } from "../../stores/postgres/postgres.ts";
 import { lockActingMember } from "../auth/acting-member.ts";
 import type { ChangePublisher } from "../auth/publish.ts";
 import { NOT_A_DOMAIN_DETAIL, readDomainName } from "../blocklist/domain-name.ts";
@@ -85,7 +85,7 @@ function readDomains(texts: readonly string[]): string[] {
 }
 
 /** Stores the new ones; returns their number. */
-async function store(tx: Transaction, actor: Actor, domains: readonly string[]): Promise<number> {
+async function store(tx: TeamTransaction, actor: Actor, domains: readonly string[]): Promise<number> {
   const { teamId } = actor;
   const { userId } = await lockActingMember(tx, actor, "owner");
   const overrides = domains.map((domain) => ({ id: newId("ovr"), domain }));
@@ -110,7 +110,7 @@ export function createOverrides(deps: { sql: Database; publisher: ChangePublishe
         const byDomain = new Map(rows.map((row) => [row.domain, row]));
         const data = domains.flatMap((domain) => byDomain.get(domain) ?? []).map(render);
         return { accepted, duplicates: texts.length - accepted, data };
-      });
+      }, actor.teamId);
     },
 
     async list(actor, ask) {
@@ -127,7 +127,7 @@ export function createOverrides(deps: { sql: Database; publisher: ChangePublishe
         (await publisher.transact(async (tx) => {
           await lockActingMember(tx, actor, "owner");
           return deleteOverride(tx, actor.teamId, domain);
-        }));
+        }, actor.teamId));
       if (!removed) throw new AppError("not_found", "The team has no override of this domain.");
     },
   };

@@ -91,7 +91,7 @@ export function createKeys(deps: { sql: Database; publisher: ChangePublisher }):
           const was = await revokeKey(tx, actor.teamId, id);
           if (was) await forgetRevokedKeys(tx, actor.teamId, LIMITS.team.revokedKeysKept);
           return was;
-        }));
+        }, actor.teamId));
       if (!revoked) throw new AppError("not_found", "The team has no key with this id.");
     },
   };
@@ -126,5 +126,5 @@ async function createKey(sql: Database, actor: Actor, { label, env, role }: NewA
     };
     const createdAt = await insertApiKey(tx, { ...row, hash: Buffer.from(hashSecret(secret), "hex") });
     return { ...render({ ...row, memberRole: own, createdAt, lastUsedAt: null }), secret };
-  });
+  }, actor.teamId);
 }

@@ -67,7 +67,7 @@ export function createMembers(deps: { publisher: ChangePublisher }): Members {
         if (member.role === "owner" && role !== "owner") await requireAnotherOwner(tx, actor);
         await setMemberRole(tx, { teamId: actor.teamId, userId, role });
         return renderMember({ ...member, role });
-      }),
+      }, actor.teamId),
 
     remove: (actor, userId) =>
       publisher.transact(async (tx) => {
@@ -79,7 +79,7 @@ export function createMembers(deps: { publisher: ChangePublisher }): Members {
           await requireAnotherOwner(tx, actor);
         }
         await deleteMember(tx, actor.teamId, userId);
-      }),
+      }, actor.teamId),
   };
 }
 

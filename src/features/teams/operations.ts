@@ -96,7 +96,7 @@ export function createTeamOperations({ sql, publisher, ownBucket }: TeamOperatio
     await publisher.transact(async (tx) => {
       if (!(await lockTeam(tx, id))) throw noTeam(id);
       await work(tx, id);
-    });
+    }, id);
     return report(id);
   }
 

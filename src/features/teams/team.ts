@@ -64,13 +64,13 @@ export function createTeam(deps: { sql: Database; publisher: ChangePublisher }):
       sql.begin(async (tx) => {
         await lockActingMember(tx, actor, "owner");
         await hideActiveJobs(tx, actor.teamId);
-      }),
+      }, actor.teamId),
     );
     for (let batch = 0; batch < deletionBatches; batch++) {
       const deleted = await sql.begin(async (tx) => {
         await lockActingMember(tx, actor, "owner");
         return deleteHistory(tx, actor.teamId, deletionBatch);
-      });
+      }, actor.teamId);
       if (deleted < deletionBatch) return;
     }
   }
@@ -83,7 +83,7 @@ export function createTeam(deps: { sql: Database; publisher: ChangePublisher }):
         const { role: own } = await lockActingMember(tx, actor, "admin");
         await renameTeam(tx, actor.teamId, name);
         return own;
-      });
+      }, actor.teamId);
       return view(actor, role);
     },
 
@@ -95,7 +95,7 @@ export function createTeam(deps: { sql: Database; publisher: ChangePublisher }):
         if (heir === null) throw unknownMember();
         await setMemberRole(tx, { teamId: actor.teamId, userId, role: "owner" });
         await setMemberRole(tx, { teamId: actor.teamId, userId: owner.userId, role: "admin" });
-      });
+      }, actor.teamId);
       return view(actor, "admin");
     },
 
@@ -106,7 +106,7 @@ export function createTeam(deps: { sql: Database; publisher: ChangePublisher }):
           await lockActingMember(tx, actor, "owner");
           await recordTeamRemoval(tx, actor.teamId);
           await deleteTeam(tx, actor.teamId, LIMITS.team.deletionTimeoutMs);
-        }),
+        }, actor.teamId),
       );
     },
   };

@@ -95,7 +95,7 @@ export function insertWithinLimit(
     const detail = excess(await tallyUploads(tx, upload, limits.bulkBytes), upload, limits);
     if (detail !== null) throw new AppError("limit_reached", detail);
     return insertUpload(tx, upload);
-  });
+  }, upload.teamId);
 }
 
 /**
@@ -122,7 +122,7 @@ export function extendWithinLimit(
     if (extension === null)
       throw new AppError("not_found", "The upload has been open for too long: create a new one.");
     return extension;
-  });
+  }, upload.teamId);
 }
 
 /**
@@ -140,7 +140,7 @@ export function ensureWithinLimit(sql: Database, { limits }: UploadHolder, uploa
     if (detail !== null) throw new AppError("limit_reached", detail);
     const { presignedMs: validMs, openMs, unfinishedMs } = LIMITS.uploads;
     await extendUpload(tx, upload.id, { validMs, openMs: openMs + unfinishedMs + validMs });
-  });
+  }, upload.teamId);
 }
 
 /** Another team's upload is not found, nor a live one by a test key. @throws AppError `not_found` */

@@ -242,7 +242,7 @@ class WebhookService implements Webhooks {
     const { done } = await this.#deps.sql.begin(async (tx) => {
       await lockActingMember(tx, actor, "admin");
       return { done: await work(tx) };
-    });
+    }, actor.teamId);
     return done;
   }
 }

@@ -1,14 +1,25 @@
 import { connect, type Socket } from "node:net";
 import postgres from "postgres";
 import { LIMITS } from "../../config/limits/limits.ts";
+import { createTurns } from "./turns.ts";
 
 /** 64-bit integers arrive as numbers: every one of ours is a count well below 2^53. */
 type Types = { bigint: number };
 
 /** A running transaction: statements only. (The client's `savepoint` and `prepare` would bypass the guard below.) */
 export type Transaction = postgres.ISql<Types>;
-/** Rejects with what `work` throws, or with the loss of the connection: then nothing is committed. */
-type Begin = <T>(work: (tx: Transaction) => Promise<T>) => Promise<T>;
+declare const ofTeam: unique symbol;
+/** A transaction that may lock the row of its team. */
+export type TeamTransaction = Transaction & { readonly [ofTeam]: true };
+interface Begin {
+  /** Rejects with what `work` throws, or with the loss of the connection: then nothing is committed. */
+  <T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
+  /**
+   * The same for a transaction that locks the team's row. Those of one team run one at a time in this process: waiting for
+   * the row in Postgres, each would hold a connection, and a burst of one team's writes all that the process has.
+   */
+  <T>(work: (tx: TeamTransaction) => Promise<T>, team: string | undefined): Promise<T>;
+}
 /** The pool. A statement takes one connection for as long as it runs, a transaction for as long as it lasts. */
 export type Database = postgres.ISql<Types> & Pick<postgres.Sql<Types>, "end" | "options"> & { begin: Begin };
 /** For statements that may run inside or outside a transaction. */
@@ -115,9 +126,10 @@ const isLoss = (error: unknown) =>
  * loss, the server ends the idle transaction after its timeout.)
  */
 function withGuardedTransactions(sql: postgres.Sql<Types>): Database {
-  const begin = sql.begin.bind(sql) as Begin;
+  const begin = sql.begin.bind(sql) as <T>(work: (tx: Transaction) => Promise<T>) => Promise<T>;
+  const inTurn = createTurns(LIMITS.postgres.turnWaitMs);
 
-  const guarded: Begin = (work) => {
+  const guarded = <T>(work: (tx: Transaction) => Promise<T>): Promise<T> => {
     let lost = false;
     const outcome = begin(async (tx) => {
       const guardedTx = new Proxy(tx, {
@@ -139,7 +151,12 @@ function withGuardedTransactions(sql: postgres.Sql<Types>): Database {
     });
     return outcome;
   };
-  return Object.assign(sql, { begin: guarded });
+  return Object.assign(sql, {
+    begin: <T>(work: (tx: TeamTransaction) => Promise<T>, team?: string): Promise<T> => {
+      const run = () => guarded((tx) => work(tx as TeamTransaction));
+      return team === undefined ? run() : inTurn(team, run);
+    },
+  });
 }
 
 /**

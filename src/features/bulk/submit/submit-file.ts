@@ -62,7 +62,7 @@ async function submitFile(
     const row = await findJob(tx, actor.teamId, job.id);
     if (row === null) throw new Error("a job is not there in the transaction that made it");
     return row;
-  });
+  }, actor.teamId);
 }
 
 function notGranted(): AppError {

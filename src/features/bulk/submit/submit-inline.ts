@@ -77,7 +77,7 @@ export function createSubmitInline(deps: SubmitInlineDeps): Submit<readonly stri
         await checkActiveJobs(tx, actor);
         await insertJob(tx, job, "submitting");
         if (actor.livemode) await reserve(tx, { jobId: job.id, teamId: actor.teamId, limit, units });
-      }),
+      }, actor.teamId),
     );
     if (shortage !== null)
       throw new AppError("quota_exceeded", shortage.detail, { retryAfterS: shortage.retryAfterS });

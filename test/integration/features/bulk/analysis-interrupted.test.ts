@@ -175,8 +175,8 @@ describe("a dependency that fails during an analysis", () => {
     const sql = new Proxy(bench.sql, {
       get(target, property, receiver) {
         if (property !== "begin") return Reflect.get(target, property, receiver);
-        return async (work: Parameters<Database["begin"]>[0]) => {
-          await target.begin(work);
+        return async (...transaction: Parameters<Database["begin"]>) => {
+          await target.begin(...transaction);
           throw Object.assign(new Error("connection lost"), { code: "CONNECTION_CLOSED" });
         };
       },

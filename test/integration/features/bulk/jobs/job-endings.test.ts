@@ -28,8 +28,8 @@ async function setUp() {
   const database = new Proxy(sql, {
     get(target, name) {
       if (name !== "begin") return Reflect.get(target, name);
-      return async (work: Parameters<Database["begin"]>[0]) => {
-        const result = await target.begin(work);
+      return async (...transaction: Parameters<Database["begin"]>) => {
+        const result = await target.begin(...transaction);
         order.push("committed");
         return result;
       };

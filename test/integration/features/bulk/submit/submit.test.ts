@@ -86,8 +86,8 @@ function losingTheAnswer(failing: number): Database {
   return new Proxy(sql, {
     get(target, property, receiver) {
       if (property !== "begin") return Reflect.get(target, property, receiver);
-      return async (work: Parameters<Database["begin"]>[0]) => {
-        const answer = await target.begin(work);
+      return async (...transaction: Parameters<Database["begin"]>) => {
+        const answer = await target.begin(...transaction);
         transactions += 1;
         if (transactions === failing) throw lost();
         return answer;
@@ -152,11 +152,11 @@ describe("a submission of a file", () => {
     const database = new Proxy(sql, {
       get(target, property, receiver) {
         if (property !== "begin") return Reflect.get(target, property, receiver);
-        return (work: Parameters<Database["begin"]>[0]) =>
+        return (...[work, team]: Parameters<Database["begin"]>) =>
           target.begin(async (tx) => {
             await work(tx);
             throw lost();
-          });
+          }, team);
       },
     });
     await assert.rejects(createSubmit({ database })(actor, upload(id)), /connection lost/);
