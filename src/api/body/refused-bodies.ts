@@ -8,9 +8,15 @@ const REFUSED: ReadonlySet<string> = new Set<ErrorCode>([
   "body_too_large",
   "invalid_signature",
   "malformed_json",
+  "method_not_allowed",
+  "not_found",
   "request_timeout",
   "unsupported_media_type",
 ]);
+
+/** A body without a credential, for a route that needs one. */
+const isWithoutCredential = ({ headers }: HttpRequest, code: string) =>
+  code === "unauthorized" && headers.authorization === undefined;
 
 /**
  * Charges a refused body to the address of the client. A team's body is not charged: the team has a rate of its own, and
@@ -23,6 +29,7 @@ export function chargeRefusedBody(
   code: string | null,
   clock: Pick<Clock, "monotonic">,
 ): void {
-  if (code === null || request.incoming === null || request.actor !== null || !REFUSED.has(code)) return;
+  if (code === null || request.incoming === null || request.actor !== null) return;
+  if (!REFUSED.has(code) && !isWithoutCredential(request, code)) return;
   clients.charge(request.clientAddress, 1, clock.monotonic());
 }

@@ -141,8 +141,15 @@ function admit(
   hasWaited: boolean,
 ): MaybePromise<HttpReply> {
   attachActor(request, actor, hasWaited);
-  requireUser(route, actor);
-  requirePermissions(route, actor);
+  try {
+    requireUser(route, actor);
+    requirePermissions(route, actor);
+  } catch (error) {
+    // A refusal costs a token too: nobody may ask in vain without end.
+    return andThen(gate.rateLimit.take(actor, route.rate), () => {
+      throw error;
+    });
+  }
   const refusal = route.early === undefined ? null : route.early(request, actor);
   if (refusal !== null) return problemReply(refusal, request.id);
   const taken = takeToken(gate, route, request, actor);

@@ -187,14 +187,18 @@ function isSameState(a: SubscriptionRow, b: SubscriptionRow): boolean {
   );
 }
 
-type Ranked = Pick<SubscriptionRow, "id" | "status" | "createdS" | "priceId" | "plan">;
+type Ranked = Pick<SubscriptionRow, "id" | "status" | "createdS" | "priceId" | "plan" | "planAtS">;
 
-/** Whether the first counts before the second: by a price for sale, then the better tier, then the earlier. */
+/**
+ * Whether the first counts before the second: by a price that is or was for sale, then the better tier, then the earlier. A
+ * plan known from metadata alone may be of a foreign subscription.
+ */
 function inRank(plans: Plans): (a: Ranked, b: Ranked) => number {
   const rankOf = (one: Ranked) => {
     const plan = planOf(one, plans);
     if (plan === null) return -1;
-    return TIERS.indexOf(plan.tier) + (isForSale(one, plans) ? TIERS.length : 0);
+    const isSold = one.planAtS !== null || isForSale(one, plans);
+    return TIERS.indexOf(plan.tier) + (isSold ? TIERS.length : 0);
   };
   return (a, b) => rankOf(b) - rankOf(a) || a.createdS - b.createdS || (a.id < b.id ? -1 : 1);
 }

@@ -74,10 +74,18 @@ describe("a request that is refused for its credential, role, tier or rate", () 
     [
       "tier",
       {
-        gate: openGate({ authenticate: () => free, rateLimit: { take: limited } }),
+        gate: openGate({ authenticate: () => free }),
         extraRoutes: [{ ...rateLimited, feature: "bulk" } as Route],
       },
       "402 unavailable_in_tier",
+    ],
+    [
+      "rate, where the tier would refuse it too",
+      {
+        gate: openGate({ authenticate: () => free, rateLimit: { take: limited } }),
+        extraRoutes: [{ ...rateLimited, feature: "bulk" } as Route],
+      },
+      "429 rate_limited",
     ],
     [
       "rate",

@@ -69,6 +69,8 @@ describe("refused bodies", () => {
     ["too large", { body: " ".repeat(20_000) }, 413],
     ["of another type", { fields: ["Content-Type: text/plain"] }, 415],
     ["without a signature", { path: "/notify" }, 401],
+    ["without a credential", { path: "/v1/echo" }, 401],
+    ["for a path that does not exist", { path: "/v1/nothing" }, 404],
   ];
   for (const [what, sent, status] of refused)
     it(`count for their client's network, which is refused early once there are too many (${what})`, async () => {

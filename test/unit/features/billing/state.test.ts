@@ -197,6 +197,17 @@ describe("the tier", () => {
     assert.deepEqual([tier, subscriptionId], ["starter", "sub_1"]);
   });
 
+  it("follows the better of two also where its price is not for sale any more", () => {
+    const plan = { tier: "pro_plus", interval: "month" } as const;
+    const retired = row("sub_1", "active", { priceId: "price_retired", plan, planAtS: 5 });
+    const cheaper = row("sub_2", "active", { priceId: "price_s", plan: null });
+    assert.deepEqual(after("free", "sub_2", retired, cheaper), {
+      tier: "pro_plus",
+      subscriptionId: "sub_1",
+      unknownPrice: null,
+    });
+  });
+
   it("follows one in good standing rather than an earlier one that is not", () => {
     const [unpaid, active] = [row("sub_1", "unpaid"), row("sub_2", "active", { createdS: 20 })];
     assert.equal(after("free", "sub_1", unpaid, active).subscriptionId, "sub_2");
@@ -206,7 +217,7 @@ describe("the tier", () => {
   it("is never that of a price which is none of ours where one of ours is paid", () => {
     const bought = row("sub_2", "active", { createdS: 20, priceId: "price_s", plan: null });
     for (const plan of [null, { tier: "pro_plus", interval: "month" }] as const) {
-      const foreign = row("sub_1", "active", { priceId: "price_mug", plan });
+      const foreign = row("sub_1", "active", { priceId: "price_mug", plan, planAtS: null });
       const { tier, subscriptionId } = after("free", "sub_1", foreign, bought);
       assert.deepEqual([tier, subscriptionId], ["starter", "sub_2"]);
       assert.equal(paidTwice([foreign, bought], plans).length, plan === null ? 0 : 2);
