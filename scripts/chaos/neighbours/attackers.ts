@@ -1,13 +1,14 @@
+import { gzipSync } from "node:zlib";
 import { newSecret } from "../../../src/features/identity/api-key.ts";
 
 /** The request that an attacking client repeats. */
 export interface AttackRequest {
-  method: "GET" | "POST" | "DELETE";
+  method: "GET" | "POST" | "PATCH" | "DELETE";
   path: string;
   /** null: no Authorization header. */
   key: string | null;
   headers?: Readonly<Record<string, string>>;
-  body?: string;
+  body?: string | Buffer;
   /** A slow body: its length is announced, and `bytesPerS` of its bytes are sent a second. */
   trickle?: { bytes: number; bytesPerS: number };
 }
@@ -26,6 +27,8 @@ export interface Attacker {
   team: AttackerTeam | null;
   /** Requests in progress at once, each on its own connection. */
   connections: number;
+  /** Duration of one attack; default: `TURN_MS` of neighbours.ts. */
+  turnMs?: number;
   /** @param keys of its team */
   request(n: number, keys: readonly string[]): AttackRequest;
   /** The attacker must get at least one of these answers, e.g. `429 rate_limited`: the refusals that fit the attack. */
@@ -61,7 +64,7 @@ const bulkJson: Attacker = {
     headers: JSON_TYPE,
     body: largeJson,
   }),
-  refusals: ["402 unavailable_in_tier"],
+  refusals: ["402 unavailable_in_tier", "429 rate_limited"],
 };
 
 const login: Attacker = {
@@ -85,20 +88,25 @@ const largeTeam: Attacker = {
   refusals: ["429 rate_limited", "409 limit_reached"],
 };
 
-/** By turns a body that is too large to be waited for, and one that may come but does not. */
+/**
+ * Bodies that come too slowly: at 200 bytes a second to a route of small ones, and at 18 KB a second to one of large ones. The
+ * API gives up the former after 5 s, the latter after 11.
+ */
 const slowBodies: Attacker = {
   name: "slow-bodies",
-  team: null,
+  team: FREE,
   connections: 80,
-  request: (n) => ({
-    method: "POST",
-    path: "/v1/auth/login",
-    key: null,
-    headers: JSON_TYPE,
-    trickle: n % 2 === 0 ? { bytes: 1_000_000, bytesPerS: 18_000 } : { bytes: 16_000, bytesPerS: 200 },
-  }),
-  refusals: ["408 request_timeout", "413 body_too_large", "429 rate_limited", "503 overloaded"],
+  turnMs: 14_000,
+  request: (n, keys) =>
+    n % 2 === 0
+      ? slowBody("/v1/auth/login", null, { bytes: 16_000, bytesPerS: 200 })
+      : slowBody("/v1/feedback", keyOf(keys, n), { bytes: 900_000, bytesPerS: 18_000 }),
+  refusals: ["408 request_timeout"],
 };
+
+function slowBody(path: string, key: string | null, trickle: AttackRequest["trickle"]): AttackRequest {
+  return { method: "POST", path, key, headers: JSON_TYPE, ...(trickle && { trickle }) };
+}
 
 /** Creates many rows that wait for a periodic task, which handles a limited number at a time. */
 const pendingRows: Attacker = {
@@ -144,6 +152,40 @@ const browsers: Attacker = {
   refusals: ["429 rate_limited", "429 quota_exceeded"],
 };
 
+const feedbackFile = gzipSync(
+  `email\n${Array.from({ length: 9_990 }, () => `"${"a@\u00fc.de,".repeat(200)}"`).join("\n")}\n`,
+);
+
+/** A small gzip file of many cells that are slow to read as addresses. */
+const feedbackFiles: Attacker = {
+  name: "feedback-files",
+  team: FREE,
+  connections: 4,
+  request: (n, keys) => ({
+    method: "POST",
+    path: "/v1/feedback/files?column=email&outcome=delivered",
+    key: keyOf(keys, n),
+    headers: { "content-type": "text/csv", "content-encoding": "gzip" },
+    body: feedbackFile,
+  }),
+  refusals: ["429 rate_limited"],
+};
+
+/** Writes that all lock the row of one team. */
+const writes: Attacker = {
+  name: "writes",
+  team: FREE,
+  connections: 64,
+  request: (n, keys) => ({
+    method: "PATCH",
+    path: "/v1/team",
+    key: keyOf(keys, n),
+    headers: JSON_TYPE,
+    body: JSON.stringify({ name: `team ${n}` }),
+  }),
+  refusals: ["429 rate_limited"],
+};
+
 export const ATTACKERS: readonly Attacker[] = [
   bulkJson,
   login,
@@ -153,6 +195,8 @@ export const ATTACKERS: readonly Attacker[] = [
   reads,
   unknownKeys,
   browsers,
+  feedbackFiles,
+  writes,
 ];
 /** Origin of the requests of `browser-flood`; the API must allow it. */
 export const ATTACK_ORIGIN = "https://app.example.com";

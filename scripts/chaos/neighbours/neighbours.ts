@@ -19,6 +19,8 @@ const WARM_MS = 6_000;
 /** Number of turns. The victim runs alone and beside the attacker by turns, so that other load affects both equally. */
 const TURNS = 3;
 const TURN_MS = 5_000;
+/** The longest attack lasts less. */
+const ATTACK_MAX_MS = 20_000;
 /** Time from the attacker's start until it sends at its full rate. */
 const ONSET_MS = 1_500;
 /**
@@ -78,7 +80,7 @@ async function meet(
     await victim.askFor(TURN_MS, alone);
     const attacking = await startAttack(order, { guard, cores });
     await wait(ONSET_MS);
-    await victim.askFor(TURN_MS, beside);
+    await victim.askFor(attacker.turnMs ?? TURN_MS, beside);
     for (const [how, count] of Object.entries(await attacking.stop()))
       attack[how] = (attack[how] ?? 0) + count;
     await rest(victim);
@@ -143,7 +145,7 @@ async function startAttack(
   child.stdout?.on("data", (piece) => {
     output += piece;
   });
-  const closed = once(child, "close", { signal: AbortSignal.timeout(TURN_MS + 6 * END_WITHIN_MS) });
+  const closed = once(child, "close", { signal: AbortSignal.timeout(ATTACK_MAX_MS + 6 * END_WITHIN_MS) });
   closed.catch(() => child.kill("SIGKILL"));
   await pinBehind([child.pid], cores.load);
   return {
