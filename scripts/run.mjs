@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { commandOf, parentOf, startOf } from "./processes.mjs";
 import { npmCi, runToEnd } from "./run/child.mjs";
+import { withLockFile } from "./run/lock-file.mjs";
 import { chooseNode, thisSystem } from "./run/node-choice.mjs";
 import { fetchNode } from "./run/node-release.mjs";
 
@@ -88,12 +89,19 @@ const watch = (child) => {
   current = child;
 };
 
-async function install() {
+async function installNow() {
+  if (isInstalled()) return;
   say("rcpt: installing the packages of package-lock.json (npm ci)");
   const { outcome, lines } = await npmCi(ROOT, ["--include=dev", "--include=optional"], watch);
   if (outcome === 0) return;
   say(lines);
   finish(outcome, "npm ci failed");
+}
+
+/** One run at a time: `npm ci` first removes what another one has just written. */
+function install() {
+  const onWait = (pid) => say(`rcpt: waiting for the packages that process ${pid} installs`);
+  return withLockFile(join(ROOT, ".rcpt/install.lock"), onWait, installNow);
 }
 
 /** The path of a Node.js that can load the server here: this one, or one that is fetched. */

@@ -1,6 +1,6 @@
-import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import { startOf } from "../processes.mjs";
+import { readLockFile, removeStaleLock, takeLockFile } from "../run/lock-file.mjs";
 
 interface Holder {
   pid: number;
@@ -12,33 +12,6 @@ interface Holder {
 
 const GUARD_WAIT_MS = 90_000;
 const ATTEMPTS = 5;
-
-function readHolder(file: string): { text: string; holder: Holder | null } | null {
-  let text: string;
-  try {
-    text = readFileSync(file, "utf8");
-  } catch {
-    return null;
-  }
-  try {
-    return { text, holder: JSON.parse(text) as Holder };
-  } catch {
-    return { text, holder: null };
-  }
-}
-
-/** Removes the lock that was read as `text`. If another process has replaced it meanwhile, puts that lock back. */
-function removeStale(file: string, text: string): void {
-  const aside = `${file}.${process.pid}`;
-  try {
-    renameSync(file, aside);
-    if (readFileSync(aside, "utf8") !== text) linkSync(aside, file);
-  } catch {
-    // Another process was faster; the next attempt reads its lock.
-  } finally {
-    rmSync(aside, { force: true });
-  }
-}
 
 async function untilGone(pid: number, start: string): Promise<boolean> {
   const deadline = Date.now() + GUARD_WAIT_MS;
@@ -58,13 +31,8 @@ async function untilGone(pid: number, start: string): Promise<boolean> {
 export async function takeLock(file: string, guardPid: number, say: (line: string) => void): Promise<void> {
   const mine = { pid: process.pid, start: startOf(process.pid), guardPid, guardStart: startOf(guardPid) };
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    try {
-      writeFileSync(file, JSON.stringify(mine), { flag: "wx", mode: 0o600 });
-      return;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    }
-    const found = readHolder(file);
+    if (takeLockFile(file, mine)) return;
+    const found = readLockFile<Holder>(file);
     if (found === null) continue;
     if (found.holder !== null) {
       const { pid, start, guardPid: guard, guardStart } = found.holder;
@@ -78,7 +46,7 @@ export async function takeLock(file: string, guardPid: number, say: (line: strin
           throw new Error(`the previous run does not end (process ${guard})`);
       }
     }
-    removeStale(file, found.text);
+    removeStaleLock(file, found.text);
   }
   throw new Error(`cannot take ${file}: others keep taking it`);
 }
