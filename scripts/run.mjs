@@ -78,7 +78,8 @@ function watchParents(stop) {
 
 let current = null;
 watchParents(() => {
-  current?.kill("SIGTERM");
+  if (current === null) process.exit(1);
+  current.kill("SIGTERM");
   setTimeout(() => {
     current?.kill("SIGKILL");
     process.exit(1);

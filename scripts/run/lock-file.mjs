@@ -6,24 +6,32 @@ import { startOf } from "../processes.mjs";
 
 const LOOK_MS = 200;
 
-/** Writes `holder` as the lock. @returns false when there is a lock */
+/** Writes `holder` as the lock: whole, since another process may read it at once. @returns false when there is a lock */
 export function takeLockFile(file, holder) {
+  const whole = `${file}.${process.pid}.new`;
   try {
-    writeFileSync(file, JSON.stringify(holder), { flag: "wx", mode: 0o600 });
+    writeFileSync(whole, JSON.stringify(holder), { mode: 0o600 });
+    linkSync(whole, file);
     return true;
   } catch (error) {
     if (error.code !== "EEXIST") throw error;
     return false;
+  } finally {
+    rmSync(whole, { force: true });
   }
 }
 
-/** The lock as text, and its holder; `holder` is null when it cannot be read. null: there is no lock. */
+/**
+ * The lock as text, and its holder; `holder` is null when it cannot be read. null: there is no lock.
+ * @throws the file system's error, such as EACCES for another user's lock
+ */
 export function readLockFile(file) {
   let text;
   try {
     text = readFileSync(file, "utf8");
-  } catch {
-    return null;
+  } catch (error) {
+    if (error.code === "ENOENT") return null;
+    throw error;
   }
   try {
     return { text, holder: JSON.parse(text) };
@@ -38,8 +46,9 @@ export function removeStaleLock(file, text) {
   try {
     renameSync(file, aside);
     if (readFileSync(aside, "utf8") !== text) linkSync(aside, file);
-  } catch {
+  } catch (error) {
     // Another process was faster; the next attempt reads its lock.
+    if (error.code !== "ENOENT" && error.code !== "EEXIST") throw error;
   } finally {
     rmSync(aside, { force: true });
   }
@@ -52,15 +61,15 @@ export function removeStaleLock(file, text) {
 export async function withLockFile(file, onWait, work) {
   mkdirSync(dirname(file), { recursive: true });
   const mine = { pid: process.pid, start: startOf(process.pid) };
-  for (let isTold = false; !takeLockFile(file, mine); ) {
+  for (let hasReported = false; !takeLockFile(file, mine); ) {
     const found = readLockFile(file);
     if (found === null) continue;
     if (found.holder === null || startOf(found.holder.pid) !== found.holder.start) {
       removeStaleLock(file, found.text);
       continue;
     }
-    if (!isTold) onWait(found.holder.pid);
-    isTold = true;
+    if (!hasReported) onWait(found.holder.pid);
+    hasReported = true;
     await wait(LOOK_MS);
   }
   try {

@@ -88,19 +88,23 @@ const largeTeam: Attacker = {
   refusals: ["429 rate_limited", "409 limit_reached"],
 };
 
-/**
- * Bodies that come too slowly: at 200 bytes a second to a route of small ones, and at 18 KB a second to one of large ones. The
- * API gives up the former after 5 s, the latter after 11.
- */
+/** Bodies of small requests without a credential, at 200 bytes a second: the API gives them up after 5 s. */
 const slowBodies: Attacker = {
   name: "slow-bodies",
+  team: null,
+  connections: 40,
+  turnMs: 8_000,
+  request: () => slowBody("/v1/auth/login", null, { bytes: 16_000, bytesPerS: 200 }),
+  refusals: ["408 request_timeout"],
+};
+
+/** Bodies of large requests at 18 KB a second, which the API gives up after 11 s. */
+const slowLargeBodies: Attacker = {
+  name: "slow-large-bodies",
   team: FREE,
-  connections: 80,
+  connections: 40,
   turnMs: 14_000,
-  request: (n, keys) =>
-    n % 2 === 0
-      ? slowBody("/v1/auth/login", null, { bytes: 16_000, bytesPerS: 200 })
-      : slowBody("/v1/feedback", keyOf(keys, n), { bytes: 900_000, bytesPerS: 18_000 }),
+  request: (n, keys) => slowBody("/v1/feedback", keyOf(keys, n), { bytes: 900_000, bytesPerS: 18_000 }),
   refusals: ["408 request_timeout"],
 };
 
@@ -171,10 +175,10 @@ const feedbackFiles: Attacker = {
   refusals: ["429 rate_limited"],
 };
 
-/** Writes that all lock the row of one team. */
+/** Writes that all lock the row of one team, by a tier that may send many of them. */
 const writes: Attacker = {
   name: "writes",
-  team: FREE,
+  team: { tier: "enterprise", keys: 1, blocklistRows: 0 },
   connections: 64,
   request: (n, keys) => ({
     method: "PATCH",
@@ -191,6 +195,7 @@ export const ATTACKERS: readonly Attacker[] = [
   login,
   largeTeam,
   slowBodies,
+  slowLargeBodies,
   pendingRows,
   reads,
   unknownKeys,

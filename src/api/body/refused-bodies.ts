@@ -8,15 +8,16 @@ const REFUSED: ReadonlySet<string> = new Set<ErrorCode>([
   "body_too_large",
   "invalid_signature",
   "malformed_json",
-  "method_not_allowed",
-  "not_found",
   "request_timeout",
   "unsupported_media_type",
 ]);
 
-/** A body without a credential, for a route that needs one. */
-const isWithoutCredential = ({ headers }: HttpRequest, code: string) =>
-  code === "unauthorized" && headers.authorization === undefined;
+/** Codes that count for bodies without a credential: others may be of a team, whose actor is not known at these. */
+const REFUSED_STRANGER: ReadonlySet<string> = new Set<ErrorCode>([
+  "method_not_allowed",
+  "not_found",
+  "unauthorized",
+]);
 
 /**
  * Charges a refused body to the address of the client. A team's body is not charged: the team has a rate of its own, and
@@ -30,6 +31,7 @@ export function chargeRefusedBody(
   clock: Pick<Clock, "monotonic">,
 ): void {
   if (code === null || request.incoming === null || request.actor !== null) return;
-  if (!REFUSED.has(code) && !isWithoutCredential(request, code)) return;
+  const isStranger = request.headers.authorization === undefined;
+  if (!REFUSED.has(code) && !(isStranger && REFUSED_STRANGER.has(code))) return;
   clients.charge(request.clientAddress, 1, clock.monotonic());
 }

@@ -92,7 +92,7 @@ function requireUser(route: TeamRoute, actor: Actor): void {
   );
 }
 
-/** Checks that need only the credential, in the order of the statuses: 403, then 402. */
+/** Checks that need only the credential, in the order of the statuses: 403, then 402; 429 instead where the bucket is empty. */
 function requirePermissions(route: TeamRoute, actor: Actor): void {
   const { role } = route.access;
   if (!hasAtLeastRole(actor.role, role)) throw insufficientRole(role, actor.role);
@@ -145,7 +145,7 @@ function admit(
     requireUser(route, actor);
     requirePermissions(route, actor);
   } catch (error) {
-    // A refusal costs a token too: nobody may ask in vain without end.
+    // A refusal costs a token too; otherwise a client could repeat such requests without a limit.
     return andThen(gate.rateLimit.take(actor, route.rate), () => {
       throw error;
     });

@@ -124,10 +124,10 @@ export const LEARNED_LIMITS = {
   /** How often a job that met too many connections at a transaction is queued again. */
   crowdedTries: 2,
   /**
-   * How often in a row a thread whose sessions are all refused takes a connection over from another one for its requests. The
-   * first slots may be those of sessions that were refused too.
+   * How often in a row a thread whose sessions are all refused takes a connection over from another one for its requests: a
+   * server may count a connection for some milliseconds after its end.
    */
-  crowdedTakeOvers: 3,
+  crowdedTakeOvers: 2,
   /**
    * When no session at a site works, opening is retried after `crowdedWaitMs`, then less and less often. After
    * `crowdedPatienceMs` in all it is given up.

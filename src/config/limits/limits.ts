@@ -239,8 +239,8 @@ export const LIMITS = {
     connectTimeoutMs: 5_000,
     statementTimeoutMs: 5_000,
     migrationTimeoutMs: 300_000,
-    /** A transaction that waited this long for earlier ones of its team begins beside them. */
-    turnWaitMs: 5_000,
+    /** Longest wait of a transaction for earlier ones of its team: as long as a statement may take. */
+    teamWaitMs: 5_000,
     idleMs: 8_000,
     reconnectMaxMs: 500,
     /** Interval at which a process that starts while Postgres is away tries again, and at which it logs that it waits. */

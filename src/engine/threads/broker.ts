@@ -140,9 +140,9 @@ class BrokeredThread {
       case "acquire":
         return void this.#grant(message.id, this.#slots.acquire(message));
       case "take_over":
-        return void this.#grant(message.id, this.#slots.takeOver(message.site));
+        return void this.#grant(message.id, this.#slots.takeOver(message.site, message.max));
       case "release":
-        return this.#slots.release(message.site);
+        return this.#slots.release(message.site, message.hasWorked);
       case "crowded":
         return this.#deps.onCrowded(message.site);
       case "claim":

@@ -56,8 +56,8 @@ export class ThreadLink {
     this.slots = {
       acquire: (site, max, waitMs) =>
         this.#grants.ask((id) => post({ type: "acquire", id, site, max, waitMs })),
-      takeOver: (site) => this.#grants.ask((id) => post({ type: "take_over", id, site })),
-      release: (site) => post({ type: "release", site }),
+      takeOver: (site, max) => this.#grants.ask((id) => post({ type: "take_over", id, site, max })),
+      release: (site, hasWorked = false) => post({ type: "release", site, hasWorked }),
       onWanted: (listener) => {
         this.#onWanted = listener;
       },

@@ -18,8 +18,8 @@ import type { CheckAnswers, CheckBatch } from "./thread-tasks.ts";
 export type ThreadMessage =
   | { type: "answers"; answers: CheckAnswers }
   | { type: "acquire"; id: number; site: string; max: number; waitMs: number }
-  | { type: "take_over"; id: number; site: string }
-  | { type: "release"; site: string }
+  | { type: "take_over"; id: number; site: string; max: number }
+  | { type: "release"; site: string; hasWorked: boolean }
   | { type: "crowded"; site: string }
   | { type: "claim"; id: number; key: string }
   | { type: "settle"; key: string; answer: CatchAllAnswer; retryAfterS: number | null }

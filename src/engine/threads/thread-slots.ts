@@ -14,9 +14,9 @@ export interface SlotRequest {
 export interface ThreadSlots {
   acquire(request: SlotRequest): Promise<boolean>;
   /** See `ThreadSlotSource.takeOver`. */
-  takeOver(site: string): Promise<boolean>;
-  /** Ignores a slot that the thread does not hold. */
-  release(site: string): void;
+  takeOver(site: string, max: number): Promise<boolean>;
+  /** Ignores a slot that the thread does not hold. See `ThreadSlotSource.release`. */
+  release(site: string, hasWorked?: boolean): void;
   holds(site: string): boolean;
   /** The thread has ended: all its slots are free. */
   close(): void;
@@ -38,8 +38,11 @@ interface Thread {
 interface Handover {
   from: Thread;
   to: Thread;
-  /** Most slots of the site in all. null: `to` takes over this very slot, which is not released in between. */
-  max: number | null;
+  max: number;
+  /** How long `to` may wait once it was released: others may wait for it too. */
+  waitMs: number;
+  /** Only the slot of a connection that the server had accepted will do. */
+  takesOver: boolean;
   /** Released, and asked for again in the name of `to`. */
   passing: boolean;
   timer: Timer;
@@ -78,8 +81,8 @@ class EvenSlots implements SharedThreadSlots {
     this.#threads.add(thread);
     return {
       acquire: (request) => this.#acquire(thread, request),
-      takeOver: (site) => this.#takeOver(thread, site),
-      release: (site) => this.#release(thread, site),
+      takeOver: (site, max) => this.#takeOver(thread, site, max),
+      release: (site, hasWorked = false) => this.#release(thread, site, hasWorked),
       holds: (site) => thread.held.has(site),
       close: () => this.#forget(thread),
     };
@@ -103,12 +106,13 @@ class EvenSlots implements SharedThreadSlots {
     }
     const rich = waitMs > 0 ? null : this.#richest(site);
     if (rich === null || this.#expected(rich, site) < this.#expected(thread, site) + 2) return false;
-    return this.#handOver(rich, thread, site, max);
+    return this.#handOver(rich, thread, { site, max, waitMs: 0 });
   }
 
-  async #takeOver(thread: Thread, site: string): Promise<boolean> {
+  async #takeOver(thread: Thread, site: string, max: number): Promise<boolean> {
     const rich = this.#richest(site, thread);
-    return rich !== null && (await this.#handOver(rich, thread, site, null));
+    if (rich === null || this.#expected(rich, site) < 1) return false;
+    return this.#handOver(rich, thread, { site, max, waitMs: LIMITS.slots.handoverMs });
   }
 
   /** null: it may ask at once, as a thread without a connection to its host always may. */
@@ -118,14 +122,23 @@ class EvenSlots implements SharedThreadSlots {
     return this.#fairStart.waitForShare(site, thread, this.#richest(site) === null, share);
   }
 
-  #release(thread: Thread, site: string): void {
+  #release(thread: Thread, site: string, hasWorked: boolean): void {
     const held = thread.held.get(site) ?? 0;
     if (held === 0) return;
     if (held === 1) thread.held.delete(site);
     else thread.held.set(site, held - 1);
-    if (this.#giveOver(site, thread)) return;
     this.#slots.release(site);
-    this.#passOn(site, thread);
+    this.#passOn(site, thread, hasWorked);
+    this.#continueTakeOvers(site, thread);
+  }
+
+  /** `from` gave back a slot, perhaps of a refused connection: asks for another one, until it has none. */
+  #continueTakeOvers(site: string, from: Thread): void {
+    for (const handover of [...(this.#handovers.get(site) ?? [])]) {
+      if (handover.from !== from || !handover.takesOver || handover.passing) continue;
+      if (from.held.has(site)) from.onWanted(site, true);
+      else this.#end(site, handover, false);
+    }
   }
 
   #forget(thread: Thread): void {
@@ -133,7 +146,8 @@ class EvenSlots implements SharedThreadSlots {
     this.#threads.delete(thread);
     for (const [site, all] of this.#handovers)
       for (const handover of [...all]) if (handover.to === thread) this.#end(site, handover, false);
-    for (const [site, count] of [...thread.held]) for (let i = 0; i < count; i++) this.#release(thread, site);
+    for (const [site, count] of [...thread.held])
+      for (let i = 0; i < count; i++) this.#release(thread, site, true);
   }
 
   /** Slots that a thread will hold once every handover has ended. */
@@ -156,10 +170,11 @@ class EvenSlots implements SharedThreadSlots {
     return found;
   }
 
-  #handOver(from: Thread, to: Thread, site: string, max: number | null): Promise<boolean> {
+  #handOver(from: Thread, to: Thread, { site, max, waitMs }: SlotRequest): Promise<boolean> {
     return new Promise((resolve) => {
       const timer = this.#clock.after(LIMITS.slots.handoverMs, () => this.#end(site, handover, false));
-      const handover: Handover = { from, to, max, passing: false, timer, resolve };
+      const takesOver = waitMs > 0;
+      const handover: Handover = { from, to, max, waitMs, takesOver, passing: false, timer, resolve };
       const all = this.#handovers.get(site);
       if (all === undefined) this.#handovers.set(site, new Set([handover]));
       else all.add(handover);
@@ -167,26 +182,14 @@ class EvenSlots implements SharedThreadSlots {
     });
   }
 
-  /** Gives the slot of a connection that `from` has closed to a thread that takes one over. @returns false: none does */
-  #giveOver(site: string, from: Thread): boolean {
-    for (const handover of this.#handovers.get(site) ?? []) {
-      const { to, max } = handover;
-      if (to === from || max !== null) continue;
-      addSlot(to, site);
-      this.#end(site, handover, true);
-      return true;
-    }
-    return false;
-  }
-
   /** Asks for a slot that was just released, before the thread that released it can. */
-  #passOn(site: string, from: Thread): void {
+  #passOn(site: string, from: Thread, hasWorked: boolean): void {
     for (const handover of this.#handovers.get(site) ?? []) {
-      const { to, max } = handover;
-      if (to === from || handover.passing || max === null) continue;
+      const { to, max, waitMs, passing, takesOver } = handover;
+      if (to === from || passing || (takesOver && !hasWorked)) continue;
       handover.passing = true;
       // The slot may go to another process, or to a waiter without any slot.
-      void this.#slots.acquire(site, max, 0).then((granted) => {
+      void this.#slots.acquire(site, max, waitMs).then((granted) => {
         const isWanted = this.#handovers.get(site)?.has(handover) === true;
         if (granted && isWanted) addSlot(to, site);
         else if (granted) this.#slots.release(site);

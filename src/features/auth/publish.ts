@@ -37,7 +37,9 @@ export function createChangePublisher(deps: {
         value: await work(tx),
         changes: await readOwnChanges(tx),
       });
-      const { value, changes } = await sql.begin(run, team);
+      const transaction =
+        team === undefined ? sql.begin((tx) => run(tx as TeamTransaction)) : sql.begin(run, team);
+      const { value, changes } = await transaction;
       await announce(changes);
       return value;
     },

@@ -198,7 +198,7 @@ async function newCustomer(deps: CheckoutDeps, asked: Negotiation, replaced: str
     await endSubscriptions(tx, teamId);
     await settleTeam(tx, team, deps);
     return customerId;
-  });
+  }, teamId);
   if (current == null) throw teamGone();
   return current;
 }

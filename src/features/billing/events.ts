@@ -4,7 +4,7 @@ import { AppError } from "../../platform/errors.ts";
 import { isId } from "../../platform/ids.ts";
 import type { Logger } from "../../platform/log.ts";
 import type { Clock } from "../../platform/time/clock.ts";
-import { isOutage, type Transaction } from "../../stores/postgres/postgres.ts";
+import { isOutage, type TeamTransaction } from "../../stores/postgres/postgres.ts";
 import type { ChangePublisher } from "../auth/publish.ts";
 import { requestReread } from "./billing-rereads.ts";
 import { type SettleDeps, settleTeam } from "./settle-team.ts";
@@ -108,7 +108,11 @@ class StripeEvents implements BillingEvents {
   async receive(event: StripeEvent): Promise<void> {
     try {
       const notice = readNotice(event, this.#deps.plans);
-      await this.#deps.publisher.transact((tx) => this.#record(tx, event, notice));
+      // The team is not known yet; a customer has one.
+      await this.#deps.publisher.transact(
+        (tx) => this.#record(tx, event, notice),
+        notice?.customerId ?? event.id,
+      );
     } catch (error) {
       if (error instanceof v.ValiError) throw wrongObject(error.issues);
       if (!isOutage(error)) throw error;
@@ -126,7 +130,7 @@ class StripeEvents implements BillingEvents {
   }
 
   /** True: Stripe must be asked for the customer's subscriptions. */
-  async #take(tx: Transaction, event: StripeEvent, notice: Notice): Promise<boolean> {
+  async #take(tx: TeamTransaction, event: StripeEvent, notice: Notice): Promise<boolean> {
     const { customerId } = notice;
     await lockCustomer(tx, customerId);
     const owner = await lockCustomerBilling(tx, customerId);
@@ -142,7 +146,7 @@ class StripeEvents implements BillingEvents {
 
   /** True: the truth must be asked for. */
   async #takeSubscription(
-    tx: Transaction,
+    tx: TeamTransaction,
     team: TeamBilling,
     event: StripeEvent,
     seen: SeenSubscription,
@@ -158,7 +162,7 @@ class StripeEvents implements BillingEvents {
 
   /** A paid checkout counts at once, in case the subscription's own events are late. */
   async #takeCheckout(
-    tx: Transaction,
+    tx: TeamTransaction,
     team: TeamBilling,
     event: StripeEvent,
     seen: SeenCheckout,
@@ -183,7 +187,7 @@ class StripeEvents implements BillingEvents {
     await settleTeam(tx, team, this.#deps);
   }
 
-  async #record(tx: Transaction, event: StripeEvent, notice: Notice | null): Promise<void> {
+  async #record(tx: TeamTransaction, event: StripeEvent, notice: Notice | null): Promise<void> {
     const { id, type, created } = event;
     if (!(await recordStripeEvent(tx, { id, type, createdS: created })) || notice === null) return;
     if (await this.#take(tx, event, notice)) await requestReread(tx, notice.customerId);
@@ -200,7 +204,7 @@ export function createBillingEvents(deps: BillingEventDeps): BillingEvents {
  * @returns the team, locked; null: none, or one that has another customer
  */
 async function adopt(
-  tx: Transaction,
+  tx: TeamTransaction,
   { customerId, teamId }: SeenSubscription,
   log: Logger,
 ): Promise<TeamBilling | null> {

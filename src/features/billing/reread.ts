@@ -113,7 +113,7 @@ async function readTeam(deps: BillingRereadDeps, team: TeamBilling, customerId: 
       );
     await settleTeam(tx, locked, deps);
     return "done";
-  });
+  }, team.id);
 }
 
 /** Ends a deleted team's subscriptions at Stripe, unfinished ones too: its customer must not go on paying. */

@@ -2,7 +2,7 @@ import type { BillingPlan } from "../../config/config.ts";
 import { LIMITS } from "../../config/limits/limits.ts";
 import type { Tier } from "../../config/tiers.ts";
 import { intervalOf } from "../../stores/postgres/interval.ts";
-import type { Database, Queryable, Transaction } from "../../stores/postgres/postgres.ts";
+import type { Database, Queryable, TeamTransaction, Transaction } from "../../stores/postgres/postgres.ts";
 
 /** SQL of a team's subscriptions. Times `…S` are seconds of Stripe's clock. */
 
@@ -46,7 +46,7 @@ export async function findCustomerBilling(sql: Queryable, customerId: string): P
 }
 
 /** Locks the team's tier and subscriptions until the transaction ends. */
-export async function lockTeamBilling(tx: Transaction, teamId: string): Promise<TeamBilling | null> {
+export async function lockTeamBilling(tx: TeamTransaction, teamId: string): Promise<TeamBilling | null> {
   const [row] = await tx<TeamBilling[]>`
     select ${tx.unsafe(TEAM)} from teams where id = ${teamId} for no key update`;
   return row ?? null;

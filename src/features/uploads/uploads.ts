@@ -180,7 +180,7 @@ function createStoredUploads({ sql, storage, receive, preview, retentionDays }: 
     complete: createComplete(sql, storage, render),
     async remove(actor, id) {
       await requireUpload(sql, actor, id);
-      const outcome = await sql.begin((tx) => hideUpload(tx, actor.teamId, id));
+      const outcome = await sql.begin((tx) => hideUpload(tx, actor.teamId, id), actor.teamId);
       if (outcome === "missing") throw uploadNotFound();
       if (outcome === "in use")
         throw new AppError("upload_in_use", "An unfinished job uses it: cancel the job first.");

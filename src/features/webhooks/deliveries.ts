@@ -131,7 +131,7 @@ export function createWebhookDeliveries(deps: { sql: Database; box: SecretBox | 
         await admit(tx, teamId, webhookId);
         const data = { webhook_id: webhookId };
         return recordEvent(tx, { teamId, type: "ping", livemode, data, onlyWebhookId: webhookId });
-      });
+      }, teamId);
       return { event_id: eventId };
     },
 
@@ -152,7 +152,7 @@ export function createWebhookDeliveries(deps: { sql: Database; box: SecretBox | 
         const delivery = { id, teamId, eventId: known.event_id, to: { webhookId }, lane: webhookId };
         await insertDeliveries(tx, [{ ...delivery, refused: null }]);
         return findDelivery(tx, of, id);
-      });
+      }, teamId);
       if (made === null) throw noSuchDelivery();
       return render(made);
     },

@@ -304,8 +304,8 @@ export class MxHost implements SessionOwner {
     else this.#dial();
   }
 
-  #release(): void {
-    this.#deps.slots.release(this.cap);
+  #release(hasWorked = false): void {
+    this.#deps.slots.release(this.cap, hasWorked);
     this.#deps.room.give();
     this.#growth.onSlotReleased();
   }
@@ -351,12 +351,12 @@ export class MxHost implements SessionOwner {
   }
 
   /**
-   * The connections that are too many may be those of our other threads: for requests, dials in place of one of them. Where
-   * there is none, the requests get the server's reply.
+   * The connections that are too many may be those of our other threads. When a request waits, one of them is closed and
+   * this host dials instead. Where there is none, the requests get the server's reply.
    */
   #takeOver(end: SessionEnd, secure: boolean, now: number): void {
     if (!this.backlog.hasInteractive) return;
-    if (!this.#refused.mayTakeOver() || !this.#deps.room.take(this)) {
+    if (!this.#refused.countTakeOver() || !this.#deps.room.take(this)) {
       this.backlog.failInteractive(end, secure, now);
       return;
     }
@@ -366,7 +366,9 @@ export class MxHost implements SessionOwner {
       this.#deps.room.give();
       this.backlog.failInteractive(end, secure, this.clock.monotonic());
     };
-    this.#deps.slots.takeOver(this.cap).then((taken) => (taken ? this.#onSlotGranted() : refuse()), refuse);
+    this.#deps.slots
+      .takeOver(this.cap, this.policy.maxConnections)
+      .then((taken) => (taken ? this.#onSlotGranted() : refuse()), refuse);
   }
 
   #dropSession(session: PooledSession, end: SessionEnd): void {
@@ -376,7 +378,7 @@ export class MxHost implements SessionOwner {
     if (this.#owed.count > 0 && (madeWay || !session.isRetiring)) this.#owed.settle();
     this.#owed.limitTo(this.#sessions.size);
     this.#deps.onClosed(end, session.isReady);
-    this.#release();
+    this.#release(session.isReady);
   }
 
   #prune(now: number, includePatient: boolean): void {

@@ -12,10 +12,10 @@ export class OwedSessions {
 
   /** @returns false when all `sessions` of the host are owed already */
   add(isSoon: boolean, sessions: number): boolean {
-    if (this.#count >= sessions) return false;
-    this.#count++;
-    if (isSoon) this.#soon++;
-    return true;
+    const isMore = this.#count < sessions;
+    if (isMore) this.#count++;
+    if (isSoon) this.#soon = Math.min(this.#soon + 1, this.#count);
+    return isMore;
   }
 
   /** True when a session of age `ageMs` has served long enough to be closed. */

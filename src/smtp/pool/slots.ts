@@ -20,9 +20,11 @@ export interface SlotSource {
 
 /** The slots of one thread. */
 export interface ThreadSlotSource extends SlotSource {
+  /** @param hasWorked the server had accepted the connection; without it, no other thread's would be accepted in its place */
+  release(site: string, hasWorked?: boolean): void;
   /**
-   * Resolves to true when another thread of this process has closed one of its connections to `site`, and its slot is ours;
-   * false when no other thread holds one, or none was closed within `LIMITS.slots.handoverMs`.
+   * Resolves to true when another thread of this process has closed a working connection to `site`, and a slot is ours;
+   * false when no other thread holds one that is not promised, or no slot came within `LIMITS.slots.handoverMs`.
    */
-  takeOver(site: string): Promise<boolean>;
+  takeOver(site: string, max: number): Promise<boolean>;
 }

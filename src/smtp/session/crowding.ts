@@ -48,11 +48,13 @@ export class RefusedOpenings {
     return sinceMs;
   }
 
-  /** Allows `LIMITS.learned.crowdedTakeOvers` connections in a row to be taken over from other threads. */
-  mayTakeOver(): boolean {
-    if (this.#takeOvers++ < LIMITS.learned.crowdedTakeOvers) return true;
-    this.#takeOvers = 0;
-    return false;
+  /**
+   * Counts one connection that is to be taken over from another thread.
+   * @returns false after `LIMITS.learned.crowdedTakeOvers`: others have all that the server allows
+   */
+  countTakeOver(): boolean {
+    this.#takeOvers++;
+    return this.#takeOvers <= LIMITS.learned.crowdedTakeOvers;
   }
 
   /** A session works. */

@@ -69,6 +69,7 @@ export class SessionGrowth {
 
   onOpened(now: number): void {
     this.opening--;
+    this.#pausedUntil = 0;
     if (!this.#hasOpeningFailed) return;
     this.#hasOpeningFailed = this.opening > 0;
     this.#notBefore = now + LIMITS.smtp.growBackoffMs;

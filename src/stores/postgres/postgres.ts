@@ -1,7 +1,7 @@
 import { connect, type Socket } from "node:net";
 import postgres from "postgres";
 import { LIMITS } from "../../config/limits/limits.ts";
-import { createTurns } from "./turns.ts";
+import { createKeyedMutex } from "./keyed-mutex.ts";
 
 /** 64-bit integers arrive as numbers: every one of ours is a count well below 2^53. */
 type Types = { bigint: number };
@@ -16,9 +16,10 @@ interface Begin {
   <T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
   /**
    * The same for a transaction that locks the team's row. Those of one team run one at a time in this process: waiting for
-   * the row in Postgres, each would hold a connection, and a burst of one team's writes all that the process has.
+   * the row in Postgres, each would hold a connection, and a burst of one team's writes all that the process has. Rejects
+   * with an outage (`isOutage`) after a wait of LIMITS.postgres.teamWaitMs.
    */
-  <T>(work: (tx: TeamTransaction) => Promise<T>, team: string | undefined): Promise<T>;
+  <T>(work: (tx: TeamTransaction) => Promise<T>, team: string): Promise<T>;
 }
 /** The pool. A statement takes one connection for as long as it runs, a transaction for as long as it lasts. */
 export type Database = postgres.ISql<Types> & Pick<postgres.Sql<Types>, "end" | "options"> & { begin: Begin };
@@ -127,7 +128,7 @@ const isLoss = (error: unknown) =>
  */
 function withGuardedTransactions(sql: postgres.Sql<Types>): Database {
   const begin = sql.begin.bind(sql) as <T>(work: (tx: Transaction) => Promise<T>) => Promise<T>;
-  const inTurn = createTurns(LIMITS.postgres.turnWaitMs);
+  const oneOfTeam = createKeyedMutex(LIMITS.postgres.teamWaitMs);
 
   const guarded = <T>(work: (tx: Transaction) => Promise<T>): Promise<T> => {
     let lost = false;
@@ -154,7 +155,7 @@ function withGuardedTransactions(sql: postgres.Sql<Types>): Database {
   return Object.assign(sql, {
     begin: <T>(work: (tx: TeamTransaction) => Promise<T>, team?: string): Promise<T> => {
       const run = () => guarded((tx) => work(tx as TeamTransaction));
-      return team === undefined ? run() : inTurn(team, run);
+      return team === undefined ? run() : oneOfTeam(team, run);
     },
   });
 }

@@ -54,8 +54,8 @@ export interface PoolOptions {
   proxies?: ProxyConfig[];
   probePrivateAddresses?: boolean;
   slots?: LocalSlots;
-  /** Takes a connection over from another thread. Default: there is no other. */
-  takeOver?: ThreadSlotSource["takeOver"];
+  /** The slots of one thread of several. Default: `slots`, without another thread. */
+  threadSlots?: ThreadSlotSource;
   clock?: FakeClock;
   /** Default: hosts have no other addresses. */
   othersOf?: SmtpPoolDeps["othersOf"];
@@ -84,11 +84,11 @@ export function createPoolFixture(port: number, options: PoolOptions = {}): Pool
       egressId: "test",
       probePrivateAddresses: options.probePrivateAddresses ?? true,
     },
-    slots: {
+    slots: options.threadSlots ?? {
       acquire: (site, max, waitMs) => slots.acquire(site, max, waitMs),
       release: (site) => slots.release(site),
       onWanted: (listener) => slots.onWanted(listener),
-      takeOver: options.takeOver ?? (async () => false),
+      takeOver: async () => false,
     },
     clock,
     log: pino({ level: "silent" }),

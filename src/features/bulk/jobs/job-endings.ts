@@ -93,7 +93,7 @@ export function createJobEndings(deps: JobEndingsDeps): JobEndings {
     end,
     committed,
     async endAlone(sql, teamId, jobId, ending) {
-      const ended = await sql.begin((tx) => end(tx, teamId, jobId, ending));
+      const ended = await sql.begin((tx) => end(tx, teamId, jobId, ending), teamId);
       committed(ended);
       return ended;
     },

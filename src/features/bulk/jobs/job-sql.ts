@@ -1,6 +1,6 @@
 import type { JobErrorCode } from "../../../platform/job-errors.ts";
 import { intervalOf } from "../../../stores/postgres/interval.ts";
-import type { Queryable, Transaction } from "../../../stores/postgres/postgres.ts";
+import type { Queryable, TeamTransaction, Transaction } from "../../../stores/postgres/postgres.ts";
 import { clearTasks } from "./job-clearing.ts";
 
 /** SQL of bulk jobs. Queries for a team's view name the team; those of workers use the id alone. */
@@ -197,7 +197,7 @@ export async function jobsOf(sql: Queryable, ids: readonly string[]): Promise<Jo
  * submissions until the transaction ends.
  */
 export async function lockTeamAndCountActiveJobs(
-  tx: Transaction,
+  tx: TeamTransaction,
   { teamId, livemode }: { teamId: string; livemode: boolean },
 ): Promise<number | null> {
   const team = await tx`select from teams where id = ${teamId} for no key update`;

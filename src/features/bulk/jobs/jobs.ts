@@ -103,7 +103,7 @@ export function createBulkJobs(deps: BulkJobsDeps): BulkJobs {
         const was = isActive(status) ? await endings.end(tx, actor.teamId, id, ending) : null;
         await hideJob(tx, id);
         return was;
-      });
+      }, actor.teamId);
       endings.committed(ended);
     },
     async results(actor, id, ask, gone) {

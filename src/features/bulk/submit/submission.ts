@@ -1,7 +1,7 @@
 import { LIMITS } from "../../../config/limits/limits.ts";
 import { AppError } from "../../../platform/errors.ts";
 import { newId } from "../../../platform/ids.ts";
-import type { Transaction } from "../../../stores/postgres/postgres.ts";
+import type { TeamTransaction } from "../../../stores/postgres/postgres.ts";
 import type { Actor } from "../../identity/actor.ts";
 import type { SourceOptions } from "../analysis/layout.ts";
 import {
@@ -75,7 +75,7 @@ export function newJob(actor: Actor, terms: SubmissionTerms, from: NewSource, id
  * keys cannot keep live ones from being submitted.
  * @throws AppError `unauthorized`, `limit_reached`
  */
-export async function checkActiveJobs(tx: Transaction, actor: Actor): Promise<void> {
+export async function checkActiveJobs(tx: TeamTransaction, actor: Actor): Promise<void> {
   const active = await lockTeamAndCountActiveJobs(tx, actor);
   if (active === null) throw new AppError("unauthorized", "The team has been deleted.");
   if (active >= LIMITS.bulk.activeJobs)

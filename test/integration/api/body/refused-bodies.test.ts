@@ -114,6 +114,14 @@ describe("refused bodies", () => {
     for (const client of clients) client.destroy();
   });
 
+  it("with a credential are not charged for a path that does not exist", async () => {
+    const { server } = await serve();
+    servers.push(server);
+    const sent = { path: "/v1/nothing", fields: [JSON_TYPE, AUTHORIZATION] };
+    for (let i = 0; i < 2 * BURST; i++) assert.equal((await post(server, sent)).status, 404);
+    assert.equal((await post(server)).status, 201);
+  });
+
   it("of a team are not charged to its address", async () => {
     const { server } = await serve();
     servers.push(server);

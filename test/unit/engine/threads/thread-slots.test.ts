@@ -26,7 +26,7 @@ class BusyThread {
   giveBack(): void {
     if (this.held === 0) return;
     this.held -= 1;
-    this.slots.release(SITE);
+    this.slots.release(SITE, true);
   }
 
   async ask(): Promise<boolean> {
@@ -110,10 +110,10 @@ describe("slots of the threads of a process", () => {
     assert.equal(await rich.ask(), true);
   });
 
-  it("moves a slot to a thread that takes one over, also where fewer may be held by now", async () => {
+  it("moves a slot to a thread that takes one over, though the other has no more than it needs", async () => {
     const { clock, local, rich, poor } = threads();
     await fill(rich, clock);
-    assert.equal(await poor.slots.takeOver(SITE), true);
+    assert.equal(await poor.slots.takeOver(SITE, MAX), true);
     assert.deepEqual([rich.held, rich.toldWanted, local.stats().held], [MAX - 1, 1, MAX]);
     rich.slots.close();
     assert.equal(local.stats().held, 1, "the slot is the other thread's");
@@ -122,13 +122,23 @@ describe("slots of the threads of a process", () => {
   });
 
   it("takes nothing over where no other thread has a slot, or none gives one back in time", async () => {
-    const { clock, rich, poor } = threads(false);
-    assert.equal(await poor.slots.takeOver(SITE), false);
+    const { clock, rich, poor, third } = threads(false);
+    assert.equal(await poor.slots.takeOver(SITE, MAX), false);
     await fill(poor, clock);
-    assert.equal(await poor.slots.takeOver(SITE), false, "its own do not count");
-    const asking = rich.slots.takeOver(SITE);
+    assert.equal(await poor.slots.takeOver(SITE, MAX), false, "its own do not count");
+    const asking = rich.slots.takeOver(SITE, MAX);
     clock.advance(LIMITS.slots.handoverMs);
     assert.equal(await asking, false);
+    const refused = rich.slots.takeOver(SITE, MAX);
+    for (let i = 1; i < MAX; i++) poor.slots.release(SITE, false);
+    poor.held = 1;
+    poor.slots.release(SITE, false);
+    assert.equal(await refused, false, "the server had refused them");
+    assert.equal(await poor.ask(), true);
+    const last = rich.slots.takeOver(SITE, MAX);
+    assert.equal(await third.slots.takeOver(SITE, MAX), false, "the only one is promised to another thread");
+    poor.giveBack();
+    assert.equal(await last, true);
   });
 
   it("frees what a thread held and was to get when it goes", async () => {

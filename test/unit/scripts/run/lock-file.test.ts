@@ -43,7 +43,7 @@ describe("a lock file", () => {
 
   for (const [whose, text] of [
     ["a process that has ended", '{"pid":1,"start":"another"}'],
-    ["nobody that can be read", "{"],
+    ["a process that cannot be read from it", "{"],
   ] as const)
     it(`of ${whose} is taken over`, async () => {
       const file = join(folder, "stale.lock");
