@@ -1,6 +1,7 @@
 import { type LargeBodyName, parseLargeBody } from "../src/api/body/large-bodies.ts";
 import type { DetectOptions } from "../src/features/bulk/csv/detect.ts";
 import { analyseInline, type InlineOptions } from "../src/features/bulk/submit/source.ts";
+import { finishReport, type ReportTerms } from "../src/features/feedback/finished-report.ts";
 import { readFeedbackFile } from "../src/features/feedback/read/file.ts";
 import { type JsonEvent, readJsonEvents } from "../src/features/feedback/read/json-events.ts";
 import type { TableOptions } from "../src/features/feedback/read/table.ts";
@@ -11,6 +12,12 @@ function bufferOf({ buffer, byteOffset, length }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, length);
 }
 
+async function reportOfFile(input: { bytes: Uint8Array; options: TableOptions; terms: ReportTerms }) {
+  const { events, ignored } = await readFeedbackFile(bufferOf(input.bytes), input.options);
+  const report = finishReport(events, input.terms);
+  return { ...report, ignored: report.ignored + ignored };
+}
+
 /** By the names that app/request-work.ts asks for, with the inputs it sends. */
 const TASKS: Record<string, (input: never) => unknown> = {
   parseBody: ({ name, bytes }: { name: LargeBodyName; bytes: Uint8Array }) => parseLargeBody(name, bytes),
@@ -18,9 +25,9 @@ const TASKS: Record<string, (input: never) => unknown> = {
     analyseInline(emails, options),
   detectTable: ({ head, options }: { head: Uint8Array; options: DetectOptions }) =>
     detectForPreview(bufferOf(head), options),
-  readFeedbackFile: ({ bytes, options }: { bytes: Uint8Array; options: TableOptions }) =>
-    readFeedbackFile(bufferOf(bytes), options),
-  readFeedbackEvents: ({ events }: { events: readonly JsonEvent[] }) => readJsonEvents(events),
+  readFeedbackFile: reportOfFile,
+  readFeedbackEvents: ({ events, terms }: { events: readonly JsonEvent[]; terms: ReportTerms }) =>
+    finishReport(readJsonEvents(events), terms),
 };
 
 /** The API's thread for work that would block its event loop, see platform/request-thread.ts. */

@@ -99,7 +99,9 @@ export function composeApi(deps: Deps): ApiRole {
       usage: createUsage({ store: usageStore, quota, counter, clock }),
       feedback: createFeedback({
         ...{ sql: stores.sql, clock, log, withdraw, reading: requestWork.feedback },
-        onRecorded: (verdict, outcome) => metrics.feedbackEvents.inc({ verdict: verdict ?? "none", outcome }),
+        providers: checks.providers,
+        onRecorded: (verdict, outcome, events) =>
+          metrics.feedbackEvents.inc({ verdict: verdict ?? "none", outcome }, events),
       }),
       deploymentStatus: composeDeploymentStatus({ ...deps, checks }),
       readiness: composeReadiness(deps, checks, () => server.isDraining()),

@@ -53,9 +53,10 @@ export function composeRequestWork(log: Logger): RequestWork {
     detectForPreview: (head, options, owner) =>
       thread.run("detectTable", { head: copyBytes(head), options }, owner),
     feedback: {
-      readFile: (bytes, options, owner) =>
-        feedbackThread.run("readFeedbackFile", { bytes: copyBytes(bytes), options }, owner),
-      readEvents: (events, owner) => feedbackThread.run("readFeedbackEvents", { events }, owner),
+      readFile: (bytes, options, terms, owner) =>
+        feedbackThread.run("readFeedbackFile", { bytes, options, terms }, owner, [bytes.buffer]),
+      readEvents: (events, terms, owner) =>
+        feedbackThread.run("readFeedbackEvents", { events, terms }, owner),
     },
   };
 }

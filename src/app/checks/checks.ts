@@ -37,6 +37,8 @@ export interface Checks {
   selfCheck: SelfCheckService;
   /** The directory of sites, with the operator's own providers. */
   sites: SiteDirectory;
+  /** Names of its providers. */
+  providers: ReadonlySet<string>;
   /** Rows that keep a site of this name busy: see `queueCapacityOf`. */
   roomAt(site: string): number;
   breakers: BreakerAuthority;
@@ -120,6 +122,7 @@ export function composeChecks(deps: Deps): Checks {
     siteCaps: caps,
     learnedBehaviour,
     sites,
+    providers,
     roomAt,
   };
 }

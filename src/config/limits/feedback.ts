@@ -7,12 +7,14 @@ export const FEEDBACK_LIMITS = {
   bodyMembers: 12_001,
   bodyValues: 13_002,
   fieldChars: 100,
-  /** Bounces read within a request; more are read in a thread: a quarter of a millisecond each. */
+  /** Bounces of a request that are read within it; more are read in a thread: a quarter of a millisecond each. */
   bouncesReadHere: 10,
+  /** Characters of the addresses of a request that are read within it: 1 ms at most. */
+  addressCharsReadHere: 4_096,
   replyChars: 2_000,
   /** Size of a file that is sent to the API. `rcpt feedback` reads larger ones and sends JSON. */
   fileBytes: 10_485_760,
-  /** Files being received: by a process, of a team, and those kept for teams that send none. */
+  /** Files being received, read or stored: by a process, of a team, and those kept for teams that send none. */
   files: { streamed: 6, streamedPerTeam: 2, streamedKept: 2 },
   /**
    * A file is read no further than any of these: some seconds, and less memory than the thread has. `mailMs` is for messages made

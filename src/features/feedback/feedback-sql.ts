@@ -20,20 +20,26 @@ export interface DayCounts {
   withdrawals: number;
 }
 
+/** New events of one kind. */
+export interface AddedEvents {
+  verdict: Verdict | null;
+  outcome: MessageOutcome;
+  hard: boolean;
+  events: number;
+  /** Places of hard bounces of what was answered `valid`. */
+  contradicting: number[];
+}
+
 /**
  * Adds rows of one team, which must differ in day, outcome or address. An existing row is completed by a missing answer,
  * and a hard bounce replaces a soft one. The caller holds the team's lock.
- * @returns indexes of the new rows
+ * @param rows JSON of `FeedbackRow`s, each with its `place`: at most LIMITS.feedback.rowsPerStatement
+ * @returns the new rows by kind; [] when all are known
  */
-export async function insertFeedback(
-  tx: Transaction,
-  teamId: string,
-  rows: readonly FeedbackRow[],
-): Promise<number[]> {
-  const placed = rows.map((row, place) => ({ ...row, place }));
-  const added = await tx<{ place: number }[]>`
+export async function insertFeedback(tx: Transaction, teamId: string, rows: string): Promise<AddedEvents[]> {
+  return tx<AddedEvents[]>`
     with given as (
-      select * from jsonb_to_recordset(${tx.json(placed as never)}) as r
+      select * from jsonb_to_recordset(${rows}::text::jsonb) as r
         (place integer, day date, outcome text, "addressHash" text, verdict text, reason text, provider text,
          rule text, "bounceReason" text, "bounceRule" text, hard boolean)
     ),
@@ -56,11 +62,31 @@ export async function insertFeedback(
         where (f.verdict is null and excluded.verdict is not null) or (excluded.hard and not f.hard)
       returning day, outcome, address_hash, xmax = 0 as is_new
     )
-    select place from given g
+    select g.verdict, g.outcome, g.hard, count(*) as events,
+           coalesce(jsonb_agg(place order by place) filter (where g.verdict = 'valid' and g.hard), '[]') as contradicting
+    from given g
     join added a on a.day = g.day and a.outcome = g.outcome and a.address_hash = g."addressHash"
     where a.is_new
-    order by place`;
-  return added.map(({ place }) => place);
+    group by g.verdict, g.outcome, g.hard`;
+}
+
+/** Number of rows that `insertFeedback` would add. */
+export async function countNew(tx: Transaction, teamId: string, rows: string): Promise<number> {
+  const [{ count }] = await tx<[{ count: number }]>`
+    select count(*) as count
+    from jsonb_to_recordset(${rows}::text::jsonb) as g (day date, outcome text, "addressHash" text)
+    where not exists (
+      select from feedback f
+      where f.team_id = ${teamId} and f.day = g.day and f.outcome = g.outcome and f.address_hash = g."addressHash"
+    )`;
+  return count;
+}
+
+/** Events that the team has reported on the present UTC day. */
+export async function eventsToday(sql: Queryable, teamId: string): Promise<number> {
+  const [row] = await sql<{ events: number }[]>`
+    select events from feedback_days where team_id = ${teamId} and day = (now() at time zone 'utc')::date`;
+  return row?.events ?? 0;
 }
 
 /** Adds to the team's counts of today. @returns the sums */

@@ -4,9 +4,9 @@ import type { TaskOwner } from "../../platform/request-thread.ts";
 import type { Actor } from "../identity/actor.ts";
 import { createReceiveSlots } from "../uploads/receive-slots.ts";
 import { createReadAccuracy, type ReadAccuracy } from "./accuracy.ts";
-import type { ReportedEvent } from "./event.ts";
+import { type FinishedReport, finishReport, type ReportTerms } from "./finished-report.ts";
 import { type JsonEvent, readJsonEvents } from "./read/json-events.ts";
-import type { FileReading, TableOptions } from "./read/table.ts";
+import type { TableOptions } from "./read/table.ts";
 import { createRecordFeedback, type Recorded, type RecordFeedbackDeps } from "./record.ts";
 
 /** A file of events as it comes. */
@@ -16,7 +16,7 @@ export interface FeedbackFile {
 
 /** Outcomes of messages: teams report them, and see the accuracy of the answers. Each team sees only its own. */
 export interface Feedback {
-  /** @throws AppError as `RecordFeedback`; `overloaded` */
+  /** @throws AppError as `RecordFeedback.record`; `overloaded` */
   record(actor: Actor, events: readonly JsonEvent[], isCancelled: () => boolean): Promise<Recorded>;
   /**
    * The same of a file: see `readFeedbackFile`.
@@ -33,8 +33,14 @@ export interface Feedback {
 
 /** Reads events off the event loop. @throws AppError `overloaded`, and what reading throws */
 export interface FeedbackReading {
-  readFile(bytes: Buffer, options: TableOptions, owner: TaskOwner): Promise<FileReading>;
-  readEvents(events: readonly JsonEvent[], owner: TaskOwner): Promise<ReportedEvent[]>;
+  /** @param bytes given away */
+  readFile(
+    bytes: Uint8Array<ArrayBuffer>,
+    options: TableOptions,
+    terms: ReportTerms,
+    owner: TaskOwner,
+  ): Promise<FinishedReport>;
+  readEvents(events: readonly JsonEvent[], terms: ReportTerms, owner: TaskOwner): Promise<FinishedReport>;
 }
 
 function tooLarge(): AppError {
@@ -45,38 +51,63 @@ function tooLarge(): AppError {
   );
 }
 
-async function collect(file: FeedbackFile): Promise<Buffer> {
+/** The file in a buffer of its own. */
+async function collect(file: FeedbackFile): Promise<Uint8Array<ArrayBuffer>> {
   const pieces: Uint8Array[] = [];
   for await (const piece of file.read(LIMITS.feedback.fileBytes, tooLarge)) pieces.push(piece);
-  return Buffer.concat(pieces);
+  const bytes = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    bytes.set(piece, at);
+    at += piece.length;
+  }
+  return bytes;
 }
 
-export function createFeedback(deps: RecordFeedbackDeps & { reading: FeedbackReading }): Feedback {
-  const { reading } = deps;
-  const record = createRecordFeedback(deps);
+/** Whether reading takes about a millisecond, so that it need not go to a thread. */
+function isShort(events: readonly JsonEvent[]): boolean {
+  const { bouncesReadHere, addressCharsReadHere } = LIMITS.feedback;
+  const bounces = events.filter(({ outcome }) => outcome === "bounced").length;
+  const chars = events.reduce((sum, { address }) => sum + address.length, 0);
+  return bounces <= bouncesReadHere && chars <= addressCharsReadHere;
+}
+
+export interface FeedbackDeps extends RecordFeedbackDeps {
+  reading: FeedbackReading;
+  /** Names of providers as answers have them. */
+  providers: Iterable<string>;
+}
+
+export function createFeedback(deps: FeedbackDeps): Feedback {
+  const { reading, clock } = deps;
+  const providers = [...deps.providers];
+  const { requireRoom, record } = createRecordFeedback(deps);
   const slots = createReceiveSlots(LIMITS.feedback.files);
 
-  async function readFile(file: FeedbackFile, options: TableOptions, owner: TaskOwner): Promise<FileReading> {
-    const release = slots.take(owner.teamId);
-    try {
-      return await reading.readFile(await collect(file), options, owner);
-    } finally {
-      release();
-    }
-  }
+  const termsOf = ({ teamId, limits }: Actor): ReportTerms => ({
+    ...{ teamId, nowMs: clock.now(), providers },
+    mayWithdraw: limits.refresh && limits.probing,
+  });
 
   return {
     async record(actor, events, isCancelled) {
-      const bounces = events.filter(({ outcome }) => outcome === "bounced").length;
-      const isShort = bounces <= LIMITS.feedback.bouncesReadHere;
-      const owner = { teamId: actor.teamId, isCancelled };
-      return record(actor, isShort ? readJsonEvents(events) : await reading.readEvents(events, owner));
+      const terms = termsOf(actor);
+      if (isShort(events)) return record(actor, finishReport(readJsonEvents(events), terms));
+      await requireRoom(actor);
+      return record(actor, await reading.readEvents(events, terms, { teamId: actor.teamId, isCancelled }));
     },
 
     async recordFile(actor, file, options, isCancelled) {
-      const { events, ignored } = await readFile(file, options, { teamId: actor.teamId, isCancelled });
-      const recorded = await record(actor, events);
-      return { ...recorded, ignored: recorded.ignored + ignored };
+      // Until the report is stored: its rows take as much memory as the file.
+      const release = slots.take(actor.teamId);
+      try {
+        await requireRoom(actor);
+        const bytes = await collect(file);
+        const owner = { teamId: actor.teamId, isCancelled };
+        return await record(actor, await reading.readFile(bytes, options, termsOf(actor), owner));
+      } finally {
+        release();
+      }
     },
 
     accuracy: createReadAccuracy(deps.sql),

@@ -179,7 +179,13 @@ describe("reported events", () => {
     assert.deepEqual([refused.status, refused.body.code], [409, "limit_reached"]);
     assert.deepEqual((await accuracy()).groups, []);
     assert.equal((await report([of("a")])).body.accepted, 1);
-    assert.equal((await report([of("a")])).body.duplicates, 1);
+    // Even what is known: a used-up day costs one look.
+    const full = [
+      await report([of("a")]),
+      await reportFile("a@b.example\n", "?outcome=delivered", "text/csv"),
+    ];
+    for (const { status, body } of full) assert.deepEqual([status, body.code], [409, "limit_reached"]);
+    assert.equal((await report([of("b")], team.testKey)).body.accepted, 1);
   });
 });
 

@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { after, describe, it } from "node:test";
+import { composeRequestWork } from "../../../../src/app/request-work.ts";
+import { LIMITS } from "../../../../src/config/limits/limits.ts";
+import { createFeedback, type FeedbackReading } from "../../../../src/features/feedback/feedback.ts";
+import type { FinishedReport } from "../../../../src/features/feedback/finished-report.ts";
+import type { JsonEvent } from "../../../../src/features/feedback/read/json-events.ts";
+import type { Database } from "../../../../src/stores/postgres/postgres.ts";
+import { createFakeClock } from "../../../support/fake-clock.ts";
+import { actorFor, silentLog } from "../../../support/store.ts";
+import { until } from "../../../support/until.ts";
+
+/** Where reports are read, and how long a file takes a place. */
+
+const REPORT: FinishedReport = {
+  batches: [{ rows: "[]", contradictions: "[]" }],
+  ...{ events: 1, duplicates: 0, ignored: 0 },
+};
+const ACTOR = actorFor("team_1");
+const here = () => false;
+const fileOf = (text: string) => ({
+  async *read() {
+    yield Buffer.from(text);
+  },
+});
+
+/** @param begin a transaction */
+function feedbackWith(begin: () => Promise<unknown>, reading: Partial<FeedbackReading> = {}) {
+  const read = { files: 0, events: 0 };
+  const sql = Object.assign(async () => [], { begin }) as unknown as Database;
+  const feedback = createFeedback({
+    ...{ sql, clock: createFakeClock(), log: silentLog, providers: ["google"] },
+    withdraw: async () => false,
+    onRecorded: () => undefined,
+    reading: {
+      async readFile() {
+        read.files += 1;
+        return REPORT;
+      },
+      async readEvents() {
+        read.events += 1;
+        return REPORT;
+      },
+      ...reading,
+    },
+  });
+  return { feedback, read };
+}
+
+const delivered = (count: number, chars: number): JsonEvent[] =>
+  Array.from({ length: count }, (_, i) => ({
+    address: `${i}`.padStart(chars - "@b.example".length, "a").concat("@b.example"),
+    outcome: "delivered",
+  }));
+
+describe("events of a request", () => {
+  it("are read in the thread when their addresses are long or many", async () => {
+    const { feedback, read } = feedbackWith(async () => ({ added: [], contradictions: [] }));
+    const most = LIMITS.feedback.addressCharsReadHere;
+    const sent = [delivered(most / 256, 256), delivered(1 + most / 256, 256), delivered(1_000, 20)];
+    const inThread: number[] = [];
+    for (const events of sent) {
+      await feedback.record(ACTOR, events, here);
+      inThread.push(read.events);
+    }
+    assert.deepEqual(inThread, [0, 1, 2]);
+  });
+});
+
+describe("a file", () => {
+  it("keeps its place until its report is stored", async () => {
+    const begun: (() => void)[] = [];
+    const { feedback } = feedbackWith(
+      () =>
+        new Promise((resolve) => {
+          begun.push(() => resolve({ added: [], contradictions: [] }));
+        }),
+    );
+    const send = () => feedback.recordFile(ACTOR, fileOf("a@b.example"), { outcome: "delivered" }, here);
+    const most = LIMITS.feedback.files.streamedPerTeam;
+    const stored = Array.from({ length: most }, send);
+    await until("all are being stored", () => begun.length === most);
+    await assert.rejects(send(), { code: "limit_reached" });
+    for (const end of begun) end();
+    await Promise.all(stored);
+    const next = send();
+    await until("it is being stored", () => begun.length === most + 1);
+    begun.at(-1)?.();
+    assert.deepEqual(await next, { accepted: 0, duplicates: 1, ignored: 0 });
+  });
+
+  it("comes back from the thread as the texts of its rows, its addresses read there", async () => {
+    const work = composeRequestWork(silentLog);
+    after(() => work.part.stop?.());
+    const { feedback } = feedbackWith(async () => ({ added: [], contradictions: [] }), work.feedback);
+    const actor = { ...ACTOR, livemode: false };
+    const table = "email\na@b.example\na@B.example\nno address\nc@b.example\n";
+    assert.deepEqual(await feedback.recordFile(actor, fileOf(table), { outcome: "delivered" }, here), {
+      ...{ accepted: 2, duplicates: 1, ignored: 1 },
+    });
+    const bytes = new Uint8Array(Buffer.from(table));
+    const terms = { teamId: "team_1", nowMs: Date.now(), providers: [], mayWithdraw: false };
+    const owner = { teamId: "team_1", isCancelled: here };
+    const report = await work.feedback.readFile(bytes, { outcome: "delivered" }, terms, owner);
+    assert.equal(typeof report.batches[0]?.rows, "string");
+    assert.equal(bytes.length, 0);
+  });
+});
