@@ -7,7 +7,8 @@ import { outcomeField, reasonField, verdictField } from "./enums.ts";
 import { countField, named, textField, wholeNumberParameter } from "./fields.ts";
 import { storableText } from "./file-options.ts";
 
-const { eventsPerRequest, fieldChars, replyChars, keptDays, daysDefault, groups, wrong } = LIMITS.feedback;
+const { eventsPerRequest, fieldChars, replyChars, keptDays, daysDefault, groups, wrong, wrongCounted } =
+  LIMITS.feedback;
 
 const shortText = (maxChars: number) =>
   v.pipe(v.string(), v.maxLength(maxChars, `must be at most ${maxChars} characters`), storableText);
@@ -180,7 +181,8 @@ export const AccuracySchema = named(
     wrong: v.pipe(
       v.array(WrongSchema),
       v.description(
-        `Answers that were wrong: \`valid\` that bounced hard, and \`invalid\` that was delivered. The most frequent ${wrong}.`,
+        `Answers that were wrong: \`valid\` that bounced hard, and \`invalid\` that was delivered. The most frequent ${wrong} ` +
+          `of the newest ${wrongCounted.toLocaleString("en-US")}.`,
       ),
     ),
   }),

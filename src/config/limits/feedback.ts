@@ -40,6 +40,12 @@ export const FEEDBACK_LIMITS = {
   /** Listed by a report, the largest first. */
   groups: 500,
   wrong: 100,
+  /** The newest wrong answers of a team, of which the most frequent are listed: a team may make each a group of its own. */
+  wrongCounted: 100_000,
+  /**
+   * Readings of the accuracy: at once in a process and of one team, and those kept to be answered again, of up to 100 KB each.
+   */
+  accuracy: { readings: 2, readingsPerTeam: 1, kept: 100, keptMs: 60_000 },
   prunedPerRound: 5_000,
   pruneRounds: 20,
 } as const;

@@ -148,13 +148,18 @@ export async function readGroups(sql: Queryable, teamId: string, days: number): 
     order by sum(events) desc, 1, 2, 3`;
 }
 
+/** The most frequent groups among the newest LIMITS.feedback.wrongCounted wrong answers of those days. */
 export async function readWrong(sql: Queryable, teamId: string, days: number): Promise<WrongGroup[]> {
   return sql<WrongGroup[]>`
     select verdict, reason, provider, rule, outcome, bounce_reason as "bounceReason", bounce_rule as "bounceRule",
            count(*) as events
-    from feedback
-    where team_id = ${teamId} and day > (now() at time zone 'utc')::date - ${days}::integer
-      and ((verdict = 'valid' and outcome = 'bounced' and hard) or (verdict = 'invalid' and outcome = 'delivered'))
+    from (
+      select verdict, reason, provider, rule, outcome, bounce_reason, bounce_rule
+      from feedback
+      where team_id = ${teamId} and day > (now() at time zone 'utc')::date - ${days}::integer
+        and ((verdict = 'valid' and outcome = 'bounced' and hard) or (verdict = 'invalid' and outcome = 'delivered'))
+      order by day desc limit ${LIMITS.feedback.wrongCounted}
+    ) newest
     group by verdict, reason, provider, rule, outcome, bounce_reason, bounce_rule
     order by count(*) desc, verdict, reason, provider, rule, bounce_reason, bounce_rule
     limit ${LIMITS.feedback.wrong}`;

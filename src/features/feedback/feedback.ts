@@ -3,7 +3,7 @@ import { AppError } from "../../platform/errors.ts";
 import type { TaskOwner } from "../../platform/request-thread.ts";
 import type { Actor } from "../identity/actor.ts";
 import { createReceiveSlots } from "../uploads/receive-slots.ts";
-import { createReadAccuracy, type ReadAccuracy } from "./accuracy.ts";
+import { type AccuracyReader, createAccuracyReader } from "./accuracy.ts";
 import { type FinishedReport, finishReport, type ReportTerms } from "./finished-report.ts";
 import { type JsonEvent, readJsonEvents } from "./read/json-events.ts";
 import type { TableOptions } from "./read/table.ts";
@@ -28,7 +28,7 @@ export interface Feedback {
     options: TableOptions,
     isCancelled: () => boolean,
   ): Promise<Recorded>;
-  accuracy: ReadAccuracy;
+  accuracy: AccuracyReader["read"];
 }
 
 /** Reads events off the event loop. @throws AppError `overloaded`, and what reading throws */
@@ -81,8 +81,15 @@ export interface FeedbackDeps extends RecordFeedbackDeps {
 export function createFeedback(deps: FeedbackDeps): Feedback {
   const { reading, clock } = deps;
   const providers = [...deps.providers];
-  const { requireRoom, record } = createRecordFeedback(deps);
+  const { requireRoom, record: store } = createRecordFeedback(deps);
+  const accuracy = createAccuracyReader(deps.sql, clock);
   const slots = createReceiveSlots(LIMITS.feedback.files);
+
+  async function record(actor: Actor, report: FinishedReport): Promise<Recorded> {
+    const recorded = await store(actor, report);
+    if (actor.livemode) accuracy.forget(actor.teamId);
+    return recorded;
+  }
 
   const termsOf = ({ teamId, limits }: Actor): ReportTerms => ({
     ...{ teamId, nowMs: clock.now(), providers },
@@ -110,6 +117,6 @@ export function createFeedback(deps: FeedbackDeps): Feedback {
       }
     },
 
-    accuracy: createReadAccuracy(deps.sql),
+    accuracy: accuracy.read,
   };
 }
