@@ -40,9 +40,9 @@ export function composeRequestWork(log: Logger): RequestWork {
     },
     parseLarge: (name, bytes, owner) =>
       thread.run("parseBody", { name, bytes }, owner, [bytes.buffer as ArrayBuffer]),
-    async analyseInline(emails, options, teamId) {
+    async analyseInline(emails, options, share) {
       if (inlineBytes(emails) <= LIMITS.http.bodies.parsedHereBytes) return analyseInline(emails, options);
-      const owner = { teamId, isCancelled: () => false };
+      const owner = { share, isCancelled: () => false };
       const found = await thread.run<Awaited<ReturnType<AnalyseInline>>>(
         "analyseList",
         { emails, options },

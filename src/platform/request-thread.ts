@@ -1,6 +1,7 @@
 import { Piscina } from "piscina";
 import { LIMITS } from "../config/limits/limits.ts";
 import { AppError, type AppErrorOptions, type ErrorCode } from "./errors.ts";
+import { createFairQueue } from "./fair-queue.ts";
 import type { Logger } from "./log.ts";
 import { createTeamSlots, type TeamSlots } from "./team-slots.ts";
 import type { Clock } from "./time/clock.ts";
@@ -36,16 +37,17 @@ export interface ThreadTask {
   input: unknown;
 }
 
-/** The owner of a task. */
+/** Who asked for a task. */
 export interface TaskOwner {
-  teamId: string;
+  /** Whose slots and turns it uses: see `shareKey`. */
+  share: string;
   /** True when the client has disconnected: a task that has not started is skipped. */
   isCancelled(): boolean;
 }
 
 /**
- * The API's thread for work that would block the event loop: one task at a time, in order of arrival. It starts with the
- * first task, ends after LIMITS.requestThread.idleMs without one, and is restarted after it died.
+ * The API's thread for work that would block the event loop: one task at a time, next of the team
+ * that was served longest ago. It starts with the first task, ends after LIMITS.requestThread.idleMs without one, and is restarted after it died.
  */
 export interface RequestThread {
   /**
@@ -105,8 +107,7 @@ export function createRequestThread(deps: RequestThreadDeps): RequestThread {
   const slots = createTaskSlots(limits);
   let pool: Piscina | null = null;
   let closed = false;
-  /** Resolves with the last task added. */
-  let last: Promise<unknown> = Promise.resolve();
+  const queue = createFairQueue();
 
   /** The next task starts another thread. */
   function drop(failed: Piscina): void {
@@ -151,14 +152,12 @@ export function createRequestThread(deps: RequestThreadDeps): RequestThread {
 
   return {
     async run<T>(task: string, input: unknown, owner: TaskOwner, transfer: readonly ArrayBuffer[] = []) {
-      const giveBack = slots.take(owner.teamId);
-      const work = last.then(() => {
-        if (owner.isCancelled()) throw new AppError("bad_request", "The client has gone.");
-        return runNow(task, input, transfer);
-      });
-      last = work.catch(() => undefined);
+      const giveBack = slots.take(owner.share);
       try {
-        return (await work) as T;
+        return await queue.run(owner.share, async () => {
+          if (owner.isCancelled()) throw new AppError("bad_request", "The client has gone.");
+          return (await runNow(task, input, transfer)) as T;
+        });
       } finally {
         giveBack();
       }

@@ -11,10 +11,11 @@ export interface TeamSlotLimits {
 /** Places for what lasts, and must not be had without end. */
 export interface TeamSlots {
   /**
+   * @param share of the team, or of its test keys: see `shareKey`
    * @returns how to give the place back; idempotent
    * @throws AppError the refusal
    */
-  take(teamId: string): () => void;
+  take(share: string): () => void;
 }
 
 /** Who has no place left: the team, or the process for it. */
@@ -24,27 +25,27 @@ export function createTeamSlots(
   { all, ofTeam, kept = 0 }: TeamSlotLimits,
   refusal: (full: FullSlots) => AppError,
 ): TeamSlots {
-  /** Slots by team, for teams that have any. */
+  /** Slots by share, for those that have any. */
   const taken = new Map<string, number>();
   let total = 0;
 
-  function giveBack(teamId: string): void {
+  function giveBack(share: string): void {
     total -= 1;
-    const left = (taken.get(teamId) ?? 1) - 1;
-    if (left === 0) taken.delete(teamId);
-    else taken.set(teamId, left);
+    const left = (taken.get(share) ?? 1) - 1;
+    if (left === 0) taken.delete(share);
+    else taken.set(share, left);
   }
 
   return {
-    take(teamId) {
-      const mine = taken.get(teamId) ?? 0;
+    take(share) {
+      const mine = taken.get(share) ?? 0;
       if (mine >= ofTeam) throw refusal("team");
       if (total >= (mine === 0 ? all : all - kept)) throw refusal("process");
       total += 1;
-      taken.set(teamId, mine + 1);
+      taken.set(share, mine + 1);
       let holds = true;
       return () => {
-        if (holds) giveBack(teamId);
+        if (holds) giveBack(share);
         holds = false;
       };
     },

@@ -1,5 +1,6 @@
 import type * as v from "valibot";
 import { LIMITS } from "../../config/limits/limits.ts";
+import { shareKey } from "../../features/identity/actor.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { TaskOwner } from "../../platform/request-thread.ts";
 import type { MaybePromise } from "../request/maybe-promise.ts";
@@ -59,8 +60,8 @@ export async function readBody<B>(request: HttpRequest, { schema, parseLarge }: 
   return withBytes(request, (bytes) => {
     if (parseLarge === undefined || bytes.length <= LIMITS.http.bodies.parsedHereBytes)
       return validate(schema, parseJson(bytes), "body");
-    const teamId = request.actor?.teamId ?? "";
-    return parseLarge(bytes, { teamId, isCancelled: () => request.cancelled() });
+    const share = request.actor === null ? "" : shareKey(request.actor);
+    return parseLarge(bytes, { share, isCancelled: () => request.cancelled() });
   });
 }
 

@@ -1,3 +1,4 @@
+import { shareKey } from "../../features/identity/actor.ts";
 import type { ClientLimiter } from "../../features/rate-limit/clients.ts";
 import { clientNetwork } from "../../platform/client-network.ts";
 import type { Clock } from "../../platform/time/clock.ts";
@@ -80,7 +81,7 @@ export class BodyIntake {
    * @throws AppError `rate_limited` when too many bodies from that address were refused
    */
   #accountOf({ actor, clientAddress }: HttpRequest, route: Route): BodyAccount {
-    if (route.access !== "public" && actor !== null) return this.#teams.accountOf(actor.teamId);
+    if (route.access !== "public" && actor !== null) return this.#teams.accountOf(shareKey(actor));
     const { clients, clock } = this.#deps;
     const refusal = clients.refusal(clientAddress, clock.monotonic());
     if (refusal !== null) throw refusal;

@@ -17,10 +17,10 @@ export const FEEDBACK_LIMITS = {
   /** Files being received, read or stored: by a process, of a team, and those kept for teams that send none. */
   files: { streamed: 6, streamedPerTeam: 2, streamedKept: 2 },
   /**
-   * A file is read no further than any of these: some seconds, and less memory than the thread has. `mailMs` is for messages made
-   * to be slow, of a second each, and ends before `requestThread.taskMs`.
+   * A file is read no further than any of these: seconds, and less memory than the thread has. `mailMs` is for messages made to be
+   * slow, of a second each: other teams' reports wait for it.
    */
-  file: { events: 10_000, messages: 10_000, mailMs: 10_000, rows: 50_000, textBytes: 20_971_520 },
+  file: { events: 10_000, messages: 10_000, mailMs: 2_000, rows: 50_000, textBytes: 20_971_520 },
   /** Read of one message of a file: reports come before the message that they return. */
   messageBytes: 262_144,
   /** MIME parts within each other, and header bytes, of such a message. */

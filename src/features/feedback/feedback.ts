@@ -1,7 +1,7 @@
 import { LIMITS } from "../../config/limits/limits.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { TaskOwner } from "../../platform/request-thread.ts";
-import type { Actor } from "../identity/actor.ts";
+import { type Actor, shareKey } from "../identity/actor.ts";
 import { createReceiveSlots } from "../uploads/receive-slots.ts";
 import { type AccuracyReader, createAccuracyReader } from "./accuracy.ts";
 import { type FinishedReport, finishReport, type ReportTerms } from "./finished-report.ts";
@@ -101,16 +101,16 @@ export function createFeedback(deps: FeedbackDeps): Feedback {
       const terms = termsOf(actor);
       if (isShort(events)) return record(actor, finishReport(readJsonEvents(events), terms));
       await requireRoom(actor);
-      return record(actor, await reading.readEvents(events, terms, { teamId: actor.teamId, isCancelled }));
+      return record(actor, await reading.readEvents(events, terms, { share: shareKey(actor), isCancelled }));
     },
 
     async recordFile(actor, file, options, isCancelled) {
       // Until the report is stored: its rows take as much memory as the file.
-      const release = slots.take(actor.teamId);
+      const release = slots.take(shareKey(actor));
       try {
         await requireRoom(actor);
         const bytes = await collect(file);
-        const owner = { teamId: actor.teamId, isCancelled };
+        const owner = { share: shareKey(actor), isCancelled };
         return await record(actor, await reading.readFile(bytes, options, termsOf(actor), owner));
       } finally {
         release();

@@ -44,6 +44,14 @@ export function canAccessMode({ livemode }: Pick<Actor, "livemode">, made: { liv
   return livemode || !made.livemode;
 }
 
+/**
+ * Key of the share of a process's slots, turns and memory that a request uses. A team's test keys have a share of their own, so that
+ * a leaked one cannot use up that of the team's live traffic.
+ */
+export function shareKey({ teamId, livemode }: Pick<Actor, "teamId" | "livemode">): string {
+  return livemode ? teamId : `${teamId}:test`;
+}
+
 /** A team's domain lists, applied over the evidence that all teams share. */
 export interface TeamOverlay {
   /** True when the A-label domain, or a parent entered with subdomains, is on the team's blocklist. */

@@ -27,7 +27,7 @@ import { toText, toUtf8 } from "../bulk/csv/field.ts";
 import { LIST_WARNING, openSource } from "../bulk/submit/open-source.ts";
 import type { UploadSources } from "../bulk/submit/submit-file.ts";
 import { randomBytesOf } from "../bulk/workbook/random-bytes.ts";
-import type { Actor } from "../identity/actor.ts";
+import { type Actor, shareKey } from "../identity/actor.ts";
 
 /** How a job would read an upload, by its first bytes. */
 export interface UploadPreview {
@@ -184,7 +184,7 @@ export function createPreviewUpload({
     const ref = { bucket: null, key, etag };
     const workbook = { at: () => randomBytesOf(streams, ref, cancelled), scratch: null };
     const source = streams.openRead(ref, {}, cancelled);
-    const owner = { teamId: actor.teamId, isCancelled: () => cancelled.aborted };
+    const owner = { share: shareKey(actor), isCancelled: () => cancelled.aborted };
     let firstRows: FirstRows = NO_ROWS;
     const detect: DetectLayout = async (head, asked) => {
       const found = await detectElsewhere(head, asked, owner);
@@ -205,7 +205,7 @@ export function createPreviewUpload({
 
   return async (actor, uploadId, options, cancelled) => {
     // Each has a quarter of a megabyte of text in several forms.
-    const end = slots.take(actor.teamId);
+    const end = slots.take(shareKey(actor));
     try {
       return await read(actor, uploadId, options, cancelled);
     } catch (error) {

@@ -4,7 +4,7 @@ import { newId } from "../../platform/ids.ts";
 import type { Clock } from "../../platform/time/clock.ts";
 import type { ObjectStreams, StoredObject } from "../../stores/objects/object-streams.ts";
 import type { Database } from "../../stores/postgres/postgres.ts";
-import type { Actor } from "../identity/actor.ts";
+import { type Actor, shareKey } from "../identity/actor.ts";
 import { createReceiveSlots } from "./receive-slots.ts";
 import { insertWithinLimit, renderUpload, type Upload, uploadNotFound, uploadTooLarge } from "./upload.ts";
 import { giveUpUpload, noteStored, uploadKey } from "./upload-sql.ts";
@@ -95,7 +95,7 @@ export function createReceiveUpload(deps: {
 
   return async (actor, filename, body, gone) => {
     const pieces = body.read(actor.limits.bulkBytes, () => uploadTooLarge(actor));
-    const leave = places.take(actor.teamId);
+    const leave = places.take(shareKey(actor));
     const tooSlow = new AbortController();
     const late = clock.after(streamMs, () =>
       tooSlow.abort(new AppError("bad_request", "The file took too long.")),

@@ -327,6 +327,22 @@ describe("bodies that are collected", () => {
     held.destroy();
   });
 
+  it("of a team's test keys are not the loss of its live ones", async () => {
+    const gate = openGate({
+      authenticate: (authorization) => ({ ...actor, livemode: authorization !== "Bearer test" }),
+    });
+    const server = await serve({ gate, limits: { bodies } });
+    const body = '{"label":"x"}'.padEnd(16_000);
+    const held = await hold(server, HEAD.replace("good", "test"));
+    const postAs = (key: string) => {
+      const head = ["POST /v1/echo HTTP/1.1", JSON_TYPE, `Authorization: Bearer ${key}`];
+      return exchange(server.port, [...head, `Content-Length: ${body.length}`], body);
+    };
+    assert.equal((await postAs("test")).json().code, "overloaded");
+    assert.equal((await postAs("live")).status, 201);
+    held.destroy();
+  });
+
   it("are held to the limit of their route, decoded too, and charged for no more", async () => {
     const server = await serve({ limits: { bodies } });
     const bomb = gzipSync(Buffer.alloc(100_000_000, " "), { level: 9 });

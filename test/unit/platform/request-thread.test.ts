@@ -32,7 +32,7 @@ writeFileSync(FILE, TASKS);
 after(() => rmSync(folder, { recursive: true }));
 
 const LIMITS = { tasks: 4, tasksPerTeam: 3, tasksKept: 0, taskMs: 60_000, idleMs: 60_000, heapMb: 32 };
-const ours = (teamId = "team_1", isCancelled = () => false) => ({ teamId, isCancelled });
+const ours = (share = "team_1", isCancelled = () => false) => ({ share, isCancelled });
 
 function threadOf(t: TestContext, limits: Partial<RequestThreadLimits> = {}, file = FILE) {
   const log = createLog("silent");
@@ -97,6 +97,15 @@ describe("the request thread", () => {
     await assert.rejects(thread.run("add", {}, ours("c")), isOverloaded);
     await Promise.all(work);
     assert.equal(await thread.run("add", { a: 2, b: 2 }, ours("a")), 4);
+  });
+
+  it("next does a task of the team that was served longest ago", async (t) => {
+    const thread = threadOf(t);
+    const done: string[] = [];
+    const run = (team: string, name: string) =>
+      thread.run("add", { a: 1, b: 1 }, ours(team)).then(() => done.push(name));
+    await Promise.all([run("a", "a1"), run("a", "a2"), run("a", "a3"), run("b", "b1")]);
+    assert.deepEqual(done, ["a1", "b1", "a2", "a3"]);
   });
 
   it("keeps room for teams that have no task yet", async (t) => {

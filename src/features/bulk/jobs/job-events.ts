@@ -2,6 +2,7 @@ import { LIMITS } from "../../../config/limits/limits.ts";
 import type { Logger } from "../../../platform/log.ts";
 import { createTeamSlots, tooMany } from "../../../platform/team-slots.ts";
 import { type Clock, pause } from "../../../platform/time/clock.ts";
+import { shareKey } from "../../identity/actor.ts";
 import type { JobRow } from "./job-sql.ts";
 import type { BulkJob } from "./job-view.ts";
 
@@ -72,7 +73,7 @@ class StreamJobFollowers implements JobFollowers {
   }
 
   follow(row: JobRow): JobEvents {
-    const release = this.#places.take(row.team_id);
+    const release = this.#places.take(shareKey({ teamId: row.team_id, livemode: row.livemode }));
     return { open: (gone) => this.#tell(row, gone), release };
   }
 

@@ -11,6 +11,7 @@ import {
 import { isObjectsOutage } from "../../../stores/objects/objects.ts";
 import { isOutage, type Queryable } from "../../../stores/postgres/postgres.ts";
 import { ScratchFull } from "../../../stores/scratch.ts";
+import { shareKey } from "../../identity/actor.ts";
 import { parseRange, type RangeHeaders, type RequestedRange } from "../analysis/byte-ranges.ts";
 import { type FilteredRows, filterRows } from "../analysis/filter-rows.ts";
 import { dialectOfResults } from "../csv/dialect.ts";
@@ -133,6 +134,8 @@ function withoutLayout({ status }: JobRow): AppError {
 
 const whole = { etag: null, range: null };
 
+const shareOf = (job: JobRow) => shareKey({ teamId: job.team_id, livemode: job.livemode });
+
 const { downloads, teamDownloads, joinedDownloads, teamJoinedDownloads } = LIMITS.results;
 
 class StoredResults implements Results {
@@ -159,7 +162,7 @@ class StoredResults implements Results {
   async read(job: JobRow, ask: ResultsQuery, gone?: AbortSignal): Promise<ResultsBody> {
     const none = noResults(job);
     if (none !== null) throw none;
-    const giveBack = this.#places.take(job.team_id);
+    const giveBack = this.#places.take(shareOf(job));
     const control = new AbortController();
     const release = () => {
       control.abort(new Error("the reader of the results has gone"));
@@ -229,9 +232,14 @@ class StoredResults implements Results {
     if (end.length > 0) yield end;
   }
 
-  async #joined(material: JobMaterial, asked: FilteredRows, control: AbortController): Promise<Opened> {
+  async #joined(
+    job: JobRow,
+    material: JobMaterial,
+    asked: FilteredRows,
+    control: AbortController,
+  ): Promise<Opened> {
     control.signal.throwIfAborted();
-    const giveBack = this.#joinedPlaces.take(material.teamId);
+    const giveBack = this.#joinedPlaces.take(shareOf(job));
     control.signal.addEventListener("abort", giveBack, { once: true });
     const rows = this.#joinedRows(material, asked, control.signal);
     const pieces = await awaitFirstPiece(rows, this.#deps.clock);
@@ -256,7 +264,7 @@ class StoredResults implements Results {
     // Since it was looked at.
     if (material.status === "failed") throw new AppError("no_results", "The job has failed.");
     const asked = { format, filter, limit };
-    return key === null ? this.#joined(material, asked, control) : this.#filtered(key, material, asked);
+    return key === null ? this.#joined(job, material, asked, control) : this.#filtered(key, material, asked);
   }
 }
 

@@ -36,11 +36,11 @@ export interface InlineOptions {
   isTest?: boolean;
 }
 
-/** `analyseInline`, of a team: a long list off the event loop. @throws AppError `overloaded` */
+/** `analyseInline`: but for a short list off the event loop. @param share see `shareKey` @throws AppError `overloaded` */
 export type AnalyseInline = (
   emails: readonly string[],
   options: InlineOptions,
-  teamId: string,
+  share: string,
 ) => Promise<AnalysedSource>;
 
 /** A list of a request becomes a file of one column; it is as if its header had been read. */

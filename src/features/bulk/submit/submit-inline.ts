@@ -5,7 +5,7 @@ import type { Logger } from "../../../platform/log.ts";
 import type { Clock } from "../../../platform/time/clock.ts";
 import type { Database } from "../../../stores/postgres/postgres.ts";
 import { readAddresses } from "../../../verification/address/addresses-in.ts";
-import type { Actor } from "../../identity/actor.ts";
+import { type Actor, shareKey } from "../../identity/actor.ts";
 import { settleHold } from "../../quota/quota-holds.ts";
 import { refuseTestAddress } from "../../verify/answer/test-keys.ts";
 import {
@@ -112,7 +112,7 @@ export function createSubmitInline(deps: SubmitInlineDeps): Submit<readonly stri
   return async (actor, emails, terms) => {
     checkSize(actor, { rows: emails.length, bytes: inlineBytes(emails) });
     const splitCells = terms.options.splitCells === true;
-    const analysed = await analyse(emails, { splitCells, isTest: !actor.livemode }, actor.teamId);
+    const analysed = await analyse(emails, { splitCells, isTest: !actor.livemode }, shareKey(actor));
     // There are more rows where cells were split.
     checkSize(actor, analysed);
     if (analysed.testError !== null) refuseTestAddress(readAddresses(analysed.testError), clock);

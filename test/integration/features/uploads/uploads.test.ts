@@ -289,6 +289,25 @@ describe("an upload that is streamed through", () => {
     for (const upload of await Promise.all(sending)) assert.equal(upload.bytes, 1);
     assert.equal((await send(last)).status, "stored");
   });
+
+  it("has places for test keys apart from the live ones", async () => {
+    let end = () => {};
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    async function* waiting() {
+      await ended;
+      yield Buffer.from("x");
+    }
+    const live = await enterpriseActor(world.sql);
+    const send = (actor: Actor) => world.uploads.receive(actor, "x", bodyOf(waiting()), NEVER);
+    const test = { ...live, livemode: false };
+    const sending = Array.from({ length: LIMITS.uploads.streamedPerTeam }, () => send(test));
+    await assert.rejects(send(test), code("limit_reached"));
+    sending.push(send(live));
+    end();
+    assert.equal((await Promise.all(sending)).length, LIMITS.uploads.streamedPerTeam + 1);
+  });
 });
 
 describe("deleting an upload", () => {

@@ -89,6 +89,24 @@ describe("a file", () => {
     assert.deepEqual(await next, { accepted: 0, duplicates: 1, ignored: 0 });
   });
 
+  it("of a test key takes no place of the team's live ones", async () => {
+    const begun: (() => void)[] = [];
+    const readFile = () =>
+      new Promise<FinishedReport>((resolve) => {
+        begun.push(() => resolve({ ...REPORT, events: 0 }));
+      });
+    const { feedback } = feedbackWith(async () => null, { readFile });
+    const sendAs = (livemode: boolean) =>
+      feedback.recordFile({ ...ACTOR, livemode }, fileOf("a@b.example"), { outcome: "delivered" }, here);
+    const most = LIMITS.feedback.files.streamedPerTeam;
+    const reading = Array.from({ length: most }, () => sendAs(false));
+    await assert.rejects(sendAs(false), { code: "limit_reached" });
+    reading.push(sendAs(true));
+    await until("all are read", () => begun.length === most + 1);
+    for (const end of begun) end();
+    await Promise.all(reading);
+  });
+
   it("comes back from the thread as the texts of its rows, its addresses read there", async () => {
     const work = composeRequestWork(silentLog);
     after(() => work.part.stop?.());
@@ -100,7 +118,7 @@ describe("a file", () => {
     });
     const bytes = new Uint8Array(Buffer.from(table));
     const terms = { teamId: "team_1", nowMs: Date.now(), providers: [], mayWithdraw: false };
-    const owner = { teamId: "team_1", isCancelled: here };
+    const owner = { share: "team_1", isCancelled: here };
     const report = await work.feedback.readFile(bytes, { outcome: "delivered" }, terms, owner);
     assert.equal(typeof report.batches[0]?.rows, "string");
     assert.equal(bytes.length, 0);

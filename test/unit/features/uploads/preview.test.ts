@@ -15,6 +15,10 @@ const latin1 = (bytes: string) => Buffer.from(bytes, "latin1");
 const HEADER = latin1("\x96\xbc\x91\x4f,\x83\x81\x81\x5b\x83\x8b\n");
 const row = (email: string) => latin1(`\x93\x63\x92\x86,${email}\n`);
 
+function fail(): never {
+  throw new Error("nothing is read");
+}
+
 function previewOf(list: Buffer) {
   const preview = createPreviewUpload({
     detect: detectForPreview,
@@ -28,6 +32,33 @@ function previewOf(list: Buffer) {
   const actor = { limits: { bulkBytes: 1e8 } } as Actor;
   return preview(actor, "upl_1", {}, new AbortController().signal);
 }
+
+describe("previews", () => {
+  it("have places for test keys apart from the live ones", async () => {
+    const { previewsPerTeam } = LIMITS.uploads;
+    const waiting: (() => void)[] = [];
+    const preview = createPreviewUpload({
+      detect: detectForPreview,
+      sources: {
+        find: () =>
+          new Promise((_, reject) => {
+            waiting.push(() => reject(new Error("ended")));
+          }),
+      },
+      streams: { head: async () => null, openRead: () => fail(), readRange: async () => fail() },
+    });
+    const ask = (livemode: boolean) => {
+      const actor = { teamId: "team_1", livemode, limits: { bulkBytes: 1e8 } } as Actor;
+      return preview(actor, "upl_1", {}, new AbortController().signal);
+    };
+    const asked = Array.from({ length: previewsPerTeam }, () => ask(false));
+    await assert.rejects(ask(false), { code: "overloaded" });
+    asked.push(ask(true));
+    assert.equal(waiting.length, previewsPerTeam + 1);
+    for (const end of waiting) end();
+    for (const ended of asked) await assert.rejects(ended, /ended/);
+  });
+});
 
 describe("a list in an old encoding", () => {
   it("is previewed with the names of its columns as text", async () => {

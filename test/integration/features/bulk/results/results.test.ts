@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { tmpdir } from "node:os";
 import { describe, it } from "node:test";
 import { LIMITS } from "../../../../../src/config/limits/limits.ts";
-import { findJob } from "../../../../../src/features/bulk/jobs/job-sql.ts";
+import { findJob, type JobRow } from "../../../../../src/features/bulk/jobs/job-sql.ts";
 import { createResults, type ResultsDeps } from "../../../../../src/features/bulk/results/results.ts";
 import { createGrantCheck } from "../../../../../src/features/bulk/submit/grant-check.ts";
 import type { AppError } from "../../../../../src/platform/errors.ts";
@@ -63,6 +63,20 @@ describe("downloads that are put together while they are read", () => {
     (await results.read(late, ASK)).release();
     for (const body of [...mine, ...others]) body.release();
     for (let again = 0; again < 2 * joinedDownloads; again++) (await results.read(job, ASK)).release();
+  });
+
+  it("are counted apart for jobs of test keys, and so are those of completed jobs", async () => {
+    const { results, job, objects } = await setUp();
+    const takesApart = async (row: JobRow, most: number) => {
+      const test = { ...row, livemode: !row.livemode };
+      const bodies = await Promise.all(Array.from({ length: most }, () => results.read(test, ASK)));
+      await assert.rejects(results.read(test, ASK), refused("rate_limited"));
+      bodies.push(await results.read(row, ASK));
+      for (const body of bodies) body.release();
+    };
+    await takesApart(job, teamJoinedDownloads);
+    await createRunner({ sql, objects, rows: ALL_VALID }).run(job.id, 1);
+    await takesApart((await findJob(sql, job.team_id, job.id)) ?? job, LIMITS.results.teamDownloads);
   });
 
   it("leave those of completed jobs alone", async () => {

@@ -230,4 +230,12 @@ describe("the followers of a job", () => {
     own[0]?.release();
     follow.follow(rowOf("job_1"));
   });
+
+  it("are bounded apart for test keys, so that they leave live ones theirs", () => {
+    const { follow } = setUp();
+    const test = rowOf("job_1", { livemode: false });
+    for (let i = 0; i < teamFollowers; i++) follow.follow(test);
+    assert.throws(() => follow.follow(test), { code: "rate_limited" });
+    follow.follow(rowOf("job_2", { livemode: true })).release();
+  });
 });
