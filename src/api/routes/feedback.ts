@@ -125,7 +125,8 @@ function accuracyRoute(feedback: Feedback): Route {
     summary: "How good the answers were",
     description:
       "What became of your team's messages, by what rcpt had answered about the address, as far as it was reported with the " +
-      "event: rcpt does not keep what it has answered. The figures are up to a minute old.",
+      "event: rcpt does not keep what it has answered. The figures are up to a minute old; a test key is " +
+      "shown none.",
     errors: ["overloaded"],
     query: AccuracyQuerySchema,
     success: { status: 200, description: "The counts", schema: AccuracySchema, example: accuracyExample },

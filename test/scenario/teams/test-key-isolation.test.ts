@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { LIMITS } from "../../../src/config/limits/limits.ts";
 import type { BulkJob } from "../../../src/features/bulk/jobs/job-view.ts";
+import type { Accuracy } from "../../../src/features/feedback/accuracy.ts";
 import { type IdPrefix, newId } from "../../../src/platform/ids.ts";
 import { submitAs } from "../../support/bulk-files.ts";
 import { fillPath, operationOf, routes } from "../../support/route-table.ts";
@@ -66,8 +67,8 @@ const OF_THE_TEAM = [
   "GET /v1/verify",
   "GET /v1/usage",
   "GET /v1/usage/history",
+  // Reports sent with a test key are not stored, and the accuracy is empty for one.
   "GET /v1/feedback/accuracy",
-  // Reports sent with a test key are not stored.
   "POST /v1/feedback",
   "POST /v1/feedback/files",
   "GET /v1/auth/me",
@@ -225,6 +226,14 @@ describe("what is live", () => {
       assert.deepEqual([refused.status, refused.body.code], [409, "limit_reached"], path);
       await make(other.liveKey, path, body);
     }
+  });
+
+  it("is no part of the accuracy that a test key is shown", async () => {
+    const events = [{ address: "jane@customer.example", outcome: "delivered" }];
+    await api.send("POST", "/v1/feedback", { key: team.liveKey, body: { events } });
+    const groupsOf = async (key: string) =>
+      (await api.send<Accuracy>("GET", "/v1/feedback/accuracy", { key })).body.groups.length;
+    assert.deepEqual([await groupsOf(team.liveKey), await groupsOf(team.testKey)], [1, 0]);
   });
 });
 
