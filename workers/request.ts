@@ -5,6 +5,7 @@ import { finishReport, type ReportTerms } from "../src/features/feedback/finishe
 import { readFeedbackFile } from "../src/features/feedback/read/file.ts";
 import { type JsonEvent, readJsonEvents } from "../src/features/feedback/read/json-events.ts";
 import type { TableOptions } from "../src/features/feedback/read/table.ts";
+import { readDomains } from "../src/features/overrides/read-domains.ts";
 import { detectForPreview } from "../src/features/uploads/preview.ts";
 import { captureOutcome, type TaskOutcome, type ThreadTask } from "../src/platform/request-thread.ts";
 
@@ -23,6 +24,7 @@ const TASKS: Record<string, (input: never) => unknown> = {
   parseBody: ({ name, bytes }: { name: LargeBodyName; bytes: Uint8Array }) => parseLargeBody(name, bytes),
   analyseList: ({ emails, options }: { emails: readonly string[]; options: InlineOptions }) =>
     analyseInline(emails, options),
+  readDomains: ({ texts }: { texts: readonly string[] }) => readDomains(texts),
   detectTable: ({ head, options }: { head: Uint8Array; options: DetectOptions }) =>
     detectForPreview(bufferOf(head), options),
   readFeedbackFile: reportOfFile,

@@ -2,6 +2,7 @@ import type { ParseLargeBody } from "../api/body/large-bodies.ts";
 import { LIMITS } from "../config/limits/limits.ts";
 import { type AnalyseInline, analyseInline, inlineBytes } from "../features/bulk/submit/source.ts";
 import type { FeedbackReading } from "../features/feedback/feedback.ts";
+import { type ReadDomains, readDomains } from "../features/overrides/read-domains.ts";
 import type { DetectForPreview } from "../features/uploads/preview.ts";
 import type { LifecyclePart } from "../platform/lifecycle.ts";
 import type { Logger } from "../platform/log.ts";
@@ -13,6 +14,7 @@ import { workerFile } from "../platform/worker-file.ts";
 export interface RequestWork {
   parseLarge: ParseLargeBody;
   analyseInline: AnalyseInline;
+  readDomains: ReadDomains;
   detectForPreview: DetectForPreview;
   feedback: FeedbackReading;
   part: LifecyclePart;
@@ -41,7 +43,8 @@ export function composeRequestWork(log: Logger): RequestWork {
     parseLarge: (name, bytes, owner) =>
       thread.run("parseBody", { name, bytes }, owner, [bytes.buffer as ArrayBuffer]),
     async analyseInline(emails, options, share) {
-      if (inlineBytes(emails) <= LIMITS.http.bodies.parsedHereBytes) return analyseInline(emails, options);
+      const { rows, bytes } = LIMITS.bulk.inlineHere;
+      if (emails.length <= rows && inlineBytes(emails) <= bytes) return analyseInline(emails, options);
       const owner = { share, isCancelled: () => false };
       const found = await thread.run<Awaited<ReturnType<AnalyseInline>>>(
         "analyseList",
@@ -50,6 +53,10 @@ export function composeRequestWork(log: Logger): RequestWork {
       );
       return { ...found, content: bufferOf(found.content), repeats: bufferOf(found.repeats) };
     },
+    readDomains: async (texts, share) =>
+      texts.length <= LIMITS.overrides.domainsReadHere
+        ? readDomains(texts)
+        : thread.run("readDomains", { texts }, { share, isCancelled: () => false }),
     detectForPreview: (head, options, owner) =>
       thread.run("detectTable", { head: copyBytes(head), options }, owner),
     feedback: {

@@ -48,7 +48,7 @@ export function composeResources(
     bulk: composeBulkJobs(deps),
     uploads: composeUploads(deps),
     blocklist: createBlocklist({ sql, publisher }),
-    overrides: createOverrides({ sql, publisher }),
+    overrides: createOverrides({ sql, publisher, readDomains: deps.requestWork.readDomains }),
     billing: composeBilling(deps),
     plans: listPlans(deps.config.billing),
     keys: createKeys({ sql, publisher }),

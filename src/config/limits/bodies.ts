@@ -29,10 +29,7 @@ export const BODY_LIMITS = {
    * each name of an object). A route with a list sets its own limit of values.
    */
   json: { depth: 32, members: 500, values: 1_000 },
-  /**
-   * A longer JSON body is parsed and validated, and a longer inline list analysed, off the event loop: in the request
-   * thread.
-   */
+  /** A longer JSON body is parsed and validated off the event loop: in the request thread. */
   parsedHereBytes: 65_536,
   /** Bytes of a body hashed for its idempotency key in one tick. */
   hashedAtOnceBytes: 262_144,

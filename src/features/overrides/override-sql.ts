@@ -16,18 +16,18 @@ export interface OverrideRow {
 const columns = (sql: Queryable) =>
   sql`id, domain, status, created_at as "createdAt", merged_at as "mergedAt"`;
 
-/** Stores new submissions of the team as pending; returns their number. The caller holds the team's lock. */
+/** Stores new submissions of the team as pending; returns those that were new. The caller holds the team's lock. */
 export async function insertOverrides(
   tx: Transaction,
   submission: { teamId: string; userId: string | null; overrides: readonly { id: string; domain: string }[] },
-): Promise<number> {
+): Promise<OverrideRow[]> {
   const { teamId, userId, overrides } = submission;
-  const added = await tx`
+  return tx<OverrideRow[]>`
     insert into disposable_overrides (id, team_id, domain, submitted_by)
     select id, ${teamId}, domain, ${userId}
     from jsonb_to_recordset(${tx.json(overrides)}) as submitted (id text, domain text)
-    on conflict (team_id, domain) do nothing`;
-  return added.count;
+    on conflict (team_id, domain) do nothing
+    returning ${columns(tx)}`;
 }
 
 export async function countOverrides(sql: Queryable, teamId: string): Promise<number> {

@@ -1,12 +1,12 @@
 import { LIMITS } from "../../config/limits/limits.ts";
-import { AppError, type ErrorIssue } from "../../platform/errors.ts";
+import { AppError } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import { type Page, type PageRequest, pageOf } from "../../platform/page.ts";
 import type { Database, TeamTransaction } from "../../stores/postgres/postgres.ts";
 import { lockActingMember } from "../auth/acting-member.ts";
 import type { ChangePublisher } from "../auth/publish.ts";
-import { NOT_A_DOMAIN_DETAIL, readDomainName } from "../blocklist/domain-name.ts";
-import type { Actor } from "../identity/actor.ts";
+import { readDomainName } from "../blocklist/domain-name.ts";
+import { type Actor, shareKey } from "../identity/actor.ts";
 import {
   countOverrides,
   countPendingOverrides,
@@ -16,6 +16,7 @@ import {
   type OverrideRow,
   readOverrides,
 } from "./override-sql.ts";
+import type { ReadDomains } from "./read-domains.ts";
 
 export interface Override {
   id: string;
@@ -45,7 +46,7 @@ export interface Overrides {
   /**
    * All or nothing.
    * @param domains 1 to LIMITS.overrides.domainsPerRequest, in any spelling
-   * @throws AppError `validation_failed` naming each invalid domain; `limit_reached`
+   * @throws AppError `validation_failed` naming each invalid domain; `limit_reached`, `overloaded`
    */
   submit(actor: Actor, domains: readonly string[]): Promise<OverrideSubmission>;
   /** Newest first. */
@@ -69,44 +70,41 @@ function render(row: OverrideRow): Override {
   };
 }
 
-/** Each domain once, in order of first mention. */
-function readDomains(texts: readonly string[]): string[] {
-  const domains = new Set<string>();
-  const errors: ErrorIssue[] = [];
-  for (const [index, text] of texts.entries()) {
-    const domain = readDomainName(text);
-    if (domain !== null) domains.add(domain);
-    else if (errors.length < LIMITS.http.validationIssues)
-      errors.push({ path: `domains.${index}`, message: NOT_A_DOMAIN_DETAIL });
-  }
-  const [first] = errors;
-  if (first === undefined) return [...domains];
-  throw new AppError("validation_failed", `${first.path} (body) ${NOT_A_DOMAIN_DETAIL}.`, { errors });
-}
-
-/** Stores the new ones; returns their number. */
-async function store(tx: TeamTransaction, actor: Actor, domains: readonly string[]): Promise<number> {
+/** Stores the new ones, unless they are too many: nothing is written then. Returns all with their current state. */
+async function store(
+  tx: TeamTransaction,
+  actor: Actor,
+  domains: readonly string[],
+): Promise<{ accepted: number; rows: OverrideRow[] }> {
   const { teamId } = actor;
   const { userId } = await lockActingMember(tx, actor, "owner");
-  const overrides = domains.map((domain) => ({ id: newId("ovr"), domain }));
-  const added = await insertOverrides(tx, { teamId, userId, overrides });
+  const known = await readOverrides(tx, teamId, domains);
+  const there = new Set(known.map(({ domain }) => domain));
+  const missing = domains.filter((domain) => !there.has(domain));
+  if (missing.length === 0) return { accepted: 0, rows: known };
   const max = LIMITS.overrides.perTeam;
-  if (added > 0 && (await countOverrides(tx, teamId)) > max)
+  if ((await countOverrides(tx, teamId)) + missing.length > max)
     throw new AppError(
       "limit_reached",
       `A team may have at most ${max} disposable overrides; none was added.`,
     );
-  return added;
+  const overrides = missing.map((domain) => ({ id: newId("ovr"), domain }));
+  const added = await insertOverrides(tx, { teamId, userId, overrides });
+  return { accepted: added.length, rows: [...known, ...added] };
 }
 
-export function createOverrides(deps: { sql: Database; publisher: ChangePublisher }): Overrides {
-  const { sql, publisher } = deps;
+export interface OverridesDeps {
+  sql: Database;
+  publisher: ChangePublisher;
+  readDomains: ReadDomains;
+}
+
+export function createOverrides({ sql, publisher, readDomains }: OverridesDeps): Overrides {
   return {
     async submit(actor, texts) {
-      const domains = readDomains(texts);
+      const domains = await readDomains(texts, shareKey(actor));
       return publisher.transact(async (tx) => {
-        const accepted = await store(tx, actor, domains);
-        const rows = await readOverrides(tx, actor.teamId, domains);
+        const { accepted, rows } = await store(tx, actor, domains);
         const byDomain = new Map(rows.map((row) => [row.domain, row]));
         const data = domains.flatMap((domain) => byDomain.get(domain) ?? []).map(render);
         return { accepted, duplicates: texts.length - accepted, data };

@@ -1,6 +1,6 @@
 import type { JobErrorCode } from "../../../platform/job-errors.ts";
 import { intervalOf } from "../../../stores/postgres/interval.ts";
-import type { Queryable, TeamTransaction, Transaction } from "../../../stores/postgres/postgres.ts";
+import type { Queryable, Transaction } from "../../../stores/postgres/postgres.ts";
 import { clearTasks } from "./job-clearing.ts";
 
 /** SQL of bulk jobs. Queries for a team's view name the team; those of workers use the id alone. */
@@ -190,22 +190,6 @@ export async function jobsOf(sql: Queryable, ids: readonly string[]): Promise<Jo
   return sql<JobRow[]>`
     select ${columns(sql)} from jobs j
     where j.id in (select jsonb_array_elements_text(${sql.json(ids)})) and ${visible(sql)}`;
-}
-
-/**
- * The team's unfinished jobs in that mode, those being submitted included; null when the team is gone. Blocks other
- * submissions until the transaction ends.
- */
-export async function lockTeamAndCountActiveJobs(
-  tx: TeamTransaction,
-  { teamId, livemode }: { teamId: string; livemode: boolean },
-): Promise<number | null> {
-  const team = await tx`select from teams where id = ${teamId} for no key update`;
-  if (team.length === 0) return null;
-  const [row] = await tx<[{ count: number }]>`
-    select count(*)::int as count from jobs
-    where team_id = ${teamId} and livemode = ${livemode} and completed_at is null and removed_at is null`;
-  return row.count;
 }
 
 /** Inserts a job. A `submitting` job stays invisible until its source is stored; a `queued` one waits for a worker. */

@@ -1,16 +1,11 @@
 import { LIMITS } from "../../../config/limits/limits.ts";
 import { AppError } from "../../../platform/errors.ts";
 import { newId } from "../../../platform/ids.ts";
-import type { TeamTransaction } from "../../../stores/postgres/postgres.ts";
+import type { Queryable, TeamTransaction } from "../../../stores/postgres/postgres.ts";
 import type { Actor } from "../../identity/actor.ts";
 import type { SourceOptions } from "../analysis/layout.ts";
-import {
-  type JobRow,
-  type JobSource,
-  lockTeamAndCountActiveJobs,
-  type NewJob,
-  type ObjectPlace,
-} from "../jobs/job-sql.ts";
+import type { JobRow, JobSource, NewJob, ObjectPlace } from "../jobs/job-sql.ts";
+import { countActiveJobs, lockTeamAndCountActiveJobs } from "./active-jobs.ts";
 
 /** The validated options of a submission, from any source. */
 export interface SubmissionTerms {
@@ -70,6 +65,11 @@ export function newJob(actor: Actor, terms: SubmissionTerms, from: NewSource, id
   };
 }
 
+function requireFewActive(active: number): void {
+  if (active >= LIMITS.bulk.activeJobs)
+    throw new AppError("limit_reached", `A team may have ${LIMITS.bulk.activeJobs} jobs under way.`);
+}
+
 /**
  * Until the transaction ends no other request submits a job of the team. Live and test jobs are counted apart, so that test
  * keys cannot keep live ones from being submitted.
@@ -78,8 +78,12 @@ export function newJob(actor: Actor, terms: SubmissionTerms, from: NewSource, id
 export async function checkActiveJobs(tx: TeamTransaction, actor: Actor): Promise<void> {
   const active = await lockTeamAndCountActiveJobs(tx, actor);
   if (active === null) throw new AppError("unauthorized", "The team has been deleted.");
-  if (active >= LIMITS.bulk.activeJobs)
-    throw new AppError("limit_reached", `A team may have ${LIMITS.bulk.activeJobs} jobs under way.`);
+  requireFewActive(active);
+}
+
+/** The same without a lock, before the list is analysed. @throws AppError `limit_reached` */
+export async function checkActiveJobsEarly(sql: Queryable, actor: Actor): Promise<void> {
+  requireFewActive(await countActiveJobs(sql, actor));
 }
 
 /** @throws AppError `bulk_too_large` */

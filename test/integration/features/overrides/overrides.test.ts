@@ -8,7 +8,9 @@ import type { Actor } from "../../../../src/features/identity/actor.ts";
 import { createMergeOverrides } from "../../../../src/features/overrides/merge.ts";
 import { overridePeriodicTasks } from "../../../../src/features/overrides/override-tasks.ts";
 import { createOverrides, type Overrides } from "../../../../src/features/overrides/overrides.ts";
+import { readDomains } from "../../../../src/features/overrides/read-domains.ts";
 import { createRelay } from "../../../../src/platform/periodic/periodic-tasks.ts";
+import { countInserts } from "../../../support/count-inserts.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { refuseEvents } from "../../../support/refuse-events.ts";
 import { newTeam, ownerOf, silentLog, useDatabase } from "../../../support/store.ts";
@@ -25,7 +27,7 @@ const publisher = createChangePublisher({
   log: silentLog,
   invalidate: () => undefined,
 });
-const overrides = createOverrides({ sql, publisher });
+const overrides = createOverrides({ sql, publisher, readDomains: async (texts) => readDomains(texts) });
 
 interface Owner {
   actor: Actor;
@@ -124,6 +126,13 @@ describe("a submission", () => {
     const [row] =
       await sql`select count(*)::int as count from disposable_overrides where team_id = ${actor.teamId}`;
     assert.equal(row?.count, perTeam - 10);
+    // Rows that are rolled back cost as much as kept ones.
+    const inserts = await countInserts(sql, "disposable_overrides");
+    await assert.rejects(overrides.submit(actor, domainsOf(11, "more")), { code: "limit_reached" });
+    assert.equal(await inserts(), 0);
+    const { accepted, duplicates } = await overrides.submit(actor, ["full1.test", ...domainsOf(10, "more")]);
+    assert.deepEqual([accepted, duplicates, await inserts()], [10, 1, 10]);
+    assert.equal((await overrides.submit(actor, domainsOf(10, "more"))).duplicates, 10);
     const again = await overrides.submit(actor, ["full1.test"]);
     assert.deepEqual([again.accepted, again.duplicates], [0, 1]);
   });

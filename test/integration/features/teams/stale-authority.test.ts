@@ -4,6 +4,7 @@ import { createChangePublisher } from "../../../../src/features/auth/publish.ts"
 import { createBlocklist } from "../../../../src/features/blocklist/blocklist.ts";
 import { type Actor, MEMBER_ROLES } from "../../../../src/features/identity/actor.ts";
 import { createOverrides } from "../../../../src/features/overrides/overrides.ts";
+import { readDomains } from "../../../../src/features/overrides/read-domains.ts";
 import { createKeys } from "../../../../src/features/teams/keys.ts";
 import { createMembers } from "../../../../src/features/teams/members.ts";
 import { createTeam } from "../../../../src/features/teams/team.ts";
@@ -48,7 +49,7 @@ const deeds = (
   const team = createTeam({ sql, publisher });
   const members = createMembers({ publisher });
   const blocklist = createBlocklist({ sql, publisher });
-  const overrides = createOverrides({ sql, publisher });
+  const overrides = createOverrides({ sql, publisher, readDomains: async (texts) => readDomains(texts) });
   const box = createSecretBox(Buffer.alloc(32, 7));
   const webhooks = createWebhooks({ sql, box, privateAddresses: false });
   return {

@@ -4,7 +4,7 @@ import { LIMITS } from "../../../../../src/config/limits/limits.ts";
 import { effectiveLimits, type TierLimits } from "../../../../../src/config/tiers.ts";
 import { startAnalysis } from "../../../../../src/features/bulk/jobs/job-sql.ts";
 import { startTask } from "../../../../../src/features/bulk/schedule/job-tasks.ts";
-import { analyseInline } from "../../../../../src/features/bulk/submit/source.ts";
+import { type AnalyseInline, analyseInline } from "../../../../../src/features/bulk/submit/source.ts";
 import type { BulkInput } from "../../../../../src/features/bulk/submit/submit.ts";
 import { createSubmitBulk } from "../../../../../src/features/bulk/submit/submit.ts";
 import type { UploadSource, UploadSources } from "../../../../../src/features/bulk/submit/submit-file.ts";
@@ -30,9 +30,11 @@ interface Parts {
   database?: Database;
   objects?: MemoryObjects;
   uploads?: Partial<UploadSources>;
+  analyse?: AnalyseInline;
 }
 
-function createSubmit({ database = sql, objects = createMemoryObjects(), uploads = {} }: Parts = {}) {
+function createSubmit(parts: Parts = {}) {
+  const { database = sql, objects = createMemoryObjects(), uploads = {}, analyse = analyseInline } = parts;
   return createSubmitBulk({
     sql: database,
     storage: {
@@ -41,7 +43,7 @@ function createSubmit({ database = sql, objects = createMemoryObjects(), uploads
       bucket: "rcpt",
       uploads: { find: async () => UPLOAD, keep: async () => true, ...uploads },
     },
-    analyseInline,
+    analyseInline: analyse,
     clock: systemClock,
     log: silentLog,
     view: { publicUrl: null, retentionDays: 30 },
@@ -190,6 +192,23 @@ describe("a submission of a file", () => {
     assert.equal(outcomes.filter(({ status }) => status === "fulfilled").length, activeJobs);
     for (const outcome of outcomes)
       if (outcome.status === "rejected") assert.equal(outcome.reason.code, "limit_reached");
+  });
+
+  it("with too many jobs under way is refused before its list is analysed", async () => {
+    const actor = await newActor();
+    const id = await newUpload(actor.teamId);
+    for (let i = 0; i < LIMITS.bulk.activeJobs; i++) await createSubmit()(actor, upload(id));
+    let analysed = 0;
+    const submit = createSubmit({
+      analyse: (emails, options) => {
+        analysed += 1;
+        return analyseInline(emails, options);
+      },
+    });
+    await assert.rejects(submit(actor, INPUT), refusedAs("limit_reached"));
+    assert.equal(analysed, 0);
+    await submit({ ...actor, livemode: false }, INPUT);
+    assert.equal(analysed, 1);
   });
 });
 
