@@ -91,5 +91,6 @@ export const operationsOnObjects = (objects: TeamObjects): Record<string, Object
   "POST /v1/webhooks/{id}/rotate-secret": { by: objects.webhook },
   "GET /v1/webhooks/{id}/deliveries": { by: objects.webhook },
   "POST /v1/webhooks/{id}/ping": { by: objects.webhook },
+  "GET /v1/webhooks/{id}/deliveries/{delivery_id}": { by: objects.delivery },
   "POST /v1/webhooks/{id}/deliveries/{delivery_id}/redeliver": { by: objects.delivery },
 });

@@ -11,31 +11,43 @@ import { named } from "../schemas/fields.ts";
 const TAG = "webhooks";
 const STATUSES = ["pending", "succeeded", "failed"] as const;
 const IdParams = v.strictObject({ id: v.pipe(v.string(), v.description("The webhook's.")) });
+const DeliveryParams = v.strictObject({
+  ...IdParams.entries,
+  delivery_id: v.pipe(v.string(), v.description("The delivery's, as the log shows it.")),
+});
 const nullable = <S extends v.GenericSchema>(schema: S, description: string) =>
   v.pipe(v.nullable(schema), v.description(description));
 const instant = v.pipe(v.string(), v.isoTimestamp());
 
-const DeliverySchema = named(
-  "WebhookDelivery",
+const deliveryEntries = {
+  id: v.string(),
+  event_id: v.pipe(v.string(), v.description("The `webhook-id` of every attempt.")),
+  event_type: v.pipe(v.string(), v.description("What happened, e.g. `bulk.completed`.")),
+  status: v.pipe(v.picklist(STATUSES), v.description("`failed`: given up.")),
+  attempts: v.pipe(v.number(), v.integer(), v.minValue(0), v.description("How often it was tried.")),
+  response_status: nullable(v.pipe(v.number(), v.integer()), "Of the last attempt; null: no answer came."),
+  error: nullable(
+    v.picklist(SHOWN_ERRORS),
+    "Why the last attempt failed, or why there was none. `connection_failed`: no connection, for whatever cause; " +
+      "`address_not_allowed`: the host has an address that is not public.",
+  ),
+  duration_ms: nullable(v.pipe(v.number(), v.integer()), "Of the last attempt, in milliseconds."),
+  next_attempt_at: nullable(instant, "The latest time of the next attempt; null when there is none to come."),
+  created_at: instant,
+  last_attempt_at: nullable(instant, "Null: none yet."),
+};
+const DeliverySchema = named("WebhookDelivery", v.object(deliveryEntries));
+
+const DeliveryExchangeSchema = named(
+  "WebhookDeliveryExchange",
   v.object({
-    id: v.string(),
-    event_id: v.pipe(v.string(), v.description("The `webhook-id` of every attempt.")),
-    event_type: v.pipe(v.string(), v.description("What happened, e.g. `bulk.completed`.")),
-    status: v.pipe(v.picklist(STATUSES), v.description("`failed`: given up.")),
-    attempts: v.pipe(v.number(), v.integer(), v.minValue(0), v.description("How often it was tried.")),
-    response_status: nullable(v.pipe(v.number(), v.integer()), "Of the last attempt; null: no answer came."),
-    error: nullable(
-      v.picklist(SHOWN_ERRORS),
-      "Why the last attempt failed, or why there was none. `connection_failed`: no connection, for whatever cause; " +
-        "`address_not_allowed`: the host has an address that is not public.",
+    ...deliveryEntries,
+    request_body: v.pipe(v.string(), v.description("The body that is sent, the same bytes at each attempt.")),
+    response_body: nullable(
+      v.string(),
+      `Of the last attempt: the first ${LIMITS.webhooks.responseBodyKeptBytes} bytes, as text, without control ` +
+        "characters and what is not UTF-8. Null: no answer came. An answer that a release before this field recorded has none.",
     ),
-    duration_ms: nullable(v.pipe(v.number(), v.integer()), "Of the last attempt, in milliseconds."),
-    next_attempt_at: nullable(
-      instant,
-      "The latest time of the next attempt; null when there is none to come.",
-    ),
-    created_at: instant,
-    last_attempt_at: nullable(instant, "Null: none yet."),
   }),
 );
 
@@ -87,7 +99,7 @@ const MANUAL_ERRORS = [
 ] as const;
 
 export function createWebhookDeliveryRoutes(deliveries: WebhookDeliveries): Route[] {
-  return [eventsRoute(deliveries), listRoute(deliveries), pingRoute(deliveries), redeliverRoute(deliveries)];
+  return [eventsRoute, listRoute, findRoute, pingRoute, redeliverRoute].map((route) => route(deliveries));
 }
 
 function eventsRoute(deliveries: WebhookDeliveries): Route {
@@ -147,6 +159,32 @@ function listRoute(deliveries: WebhookDeliveries): Route {
   });
 }
 
+function findRoute(deliveries: WebhookDeliveries): Route {
+  return teamRoute({
+    method: "GET",
+    path: "/v1/webhooks/{id}/deliveries/{delivery_id}",
+    operationId: "getWebhookDelivery",
+    summary: "Get a delivery with what was sent and answered",
+    description: `What the receiver answered is kept as long as the delivery: ${DAYS_KEPT} days.`,
+    tag: TAG,
+    role: "member",
+    rate: "read",
+    errors: ["not_found"],
+    params: DeliveryParams,
+    success: {
+      status: 200,
+      description: "The delivery, with the bodies of request and answer",
+      schema: DeliveryExchangeSchema,
+      example: {
+        ...example,
+        request_body: JSON.stringify(eventExample),
+        response_body: '{"error":"maintenance until 06:00"}\n',
+      },
+    },
+    handler: ({ params }, actor) => deliveries.find(actor, params.id, params.delivery_id),
+  });
+}
+
 function pingRoute(deliveries: WebhookDeliveries): Route {
   return teamRoute({
     method: "POST",
@@ -183,10 +221,7 @@ function redeliverRoute(deliveries: WebhookDeliveries): Route {
     role: "admin",
     rate: "write",
     errors: [...MANUAL_ERRORS, "event_expired"],
-    params: v.strictObject({
-      id: v.string(),
-      delivery_id: v.pipe(v.string(), v.description("The delivery's, as the log shows it.")),
-    }),
+    params: DeliveryParams,
     success: {
       status: 202,
       description: "The new delivery",

@@ -50,8 +50,10 @@ export const WEBHOOK_LIMITS = {
   responseHeaderBytes: 16_384,
   /** Size of a whole response with its header and interim responses. Beyond it the connection is closed. */
   responseBytes: 32_768,
-  /** How long a response's body is read and ignored before the connection is closed. */
+  /** How long a response's body is read before the connection is closed. */
   responseBodyMs: 1_000,
+  /** The first bytes of a response's body, as many as this, are kept with the delivery. */
+  responseBodyKeptBytes: 1_024,
   /** Bytes that a receiver may send over TLS in all, handshake and certificates included. */
   tlsBytes: 131_072,
   /** From the connection to the end of the TLS handshake. */

@@ -11,12 +11,13 @@ import { requireFeature } from "../identity/tier-features.ts";
 import { type ShownError, shownError } from "./deliver/outcome.ts";
 import { listEvents } from "./event-log.ts";
 import { recordEvent } from "./outbox.ts";
-import type { MessageBody } from "./signature.ts";
+import { type MessageBody, messageBody } from "./signature.ts";
 import {
   countPendingDeliveries,
   type DeliveryRow,
   type DeliveryStatus,
   findDelivery,
+  findDeliveryExchange,
   insertDeliveries,
   listDeliveries,
   shareLockEvent,
@@ -39,6 +40,12 @@ export interface WebhookDelivery {
   last_attempt_at: string | null;
 }
 
+export interface WebhookDeliveryExchange extends WebhookDelivery {
+  /** The same bytes at each attempt. */
+  request_body: string;
+  response_body: string | null;
+}
+
 /** The deliveries of a webhook, and sending them again. Webhooks out of the caller's reach are not found. */
 export interface WebhookDeliveries {
   /**
@@ -52,6 +59,8 @@ export interface WebhookDeliveries {
     webhookId: string,
     ask: PageRequest & { status: DeliveryStatus | null },
   ): Promise<Page<WebhookDelivery>>;
+  /** One, with what was sent and answered. @throws AppError `not_found` */
+  find(actor: Actor, webhookId: string, deliveryId: string): Promise<WebhookDeliveryExchange>;
   /**
    * Sends an event `ping` to this webhook alone. Returns its id.
    * @throws AppError `not_found`, `webhook_disabled`, `limit_reached` (too many wait), `rate_limited`,
@@ -120,6 +129,14 @@ export function createWebhookDeliveries(deps: { sql: Database; box: SecretBox | 
       const { after, limit, status } = ask;
       const rows = await listDeliveries(sql, of, { after, limit: limit + 1, status });
       return pageOf(rows, ask, (row) => row.id, render);
+    },
+
+    async find(actor, webhookId, deliveryId) {
+      await requireWebhook(sql, actor, webhookId);
+      const of = { teamId: actor.teamId, webhookId };
+      const row = isId("dlv", deliveryId) ? await findDeliveryExchange(sql, of, deliveryId) : null;
+      if (row === null) throw noSuchDelivery();
+      return { ...render(row), request_body: messageBody(row), response_body: row.response_body };
     },
 
     async ping(actor, webhookId) {

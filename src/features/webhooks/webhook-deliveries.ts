@@ -1,4 +1,5 @@
 import type { Queryable, Transaction } from "../../stores/postgres/postgres.ts";
+import type { MessageSource } from "./signature.ts";
 
 /** SQL of the delivery log of webhooks; src/features/webhooks/webhook-queue.ts has deliveries as a queue. */
 
@@ -17,6 +18,12 @@ export interface DeliveryRow {
   next_attempt_at: Date | null;
   created_at: Date;
   last_attempt_at: Date | null;
+}
+
+/** What an event's deliveries send, and what the last attempt of one was answered. */
+export interface DeliveryExchangeRow extends DeliveryRow, MessageSource {
+  /** The beginning; null: no answer came, or it was recorded before bodies were kept. */
+  response_body: string | null;
 }
 
 export interface NewDelivery {
@@ -75,6 +82,19 @@ export async function findDelivery(
 ): Promise<DeliveryRow | null> {
   const [row] = await sql<DeliveryRow[]>`
     select ${columns(sql)} from webhook_deliveries d join events e on e.id = d.event_id
+    where d.team_id = ${of.teamId} and d.webhook_id = ${of.webhookId} and d.id = ${id}`;
+  return row ?? null;
+}
+
+/** The same, with what was sent and answered. */
+export async function findDeliveryExchange(
+  sql: Queryable,
+  of: { teamId: string; webhookId: string },
+  id: string,
+): Promise<DeliveryExchangeRow | null> {
+  const [row] = await sql<DeliveryExchangeRow[]>`
+    select ${columns(sql)}, d.response_body, e.created_at as event_at, e.livemode, e.data
+    from webhook_deliveries d join events e on e.id = d.event_id
     where d.team_id = ${of.teamId} and d.webhook_id = ${of.webhookId} and d.id = ${id}`;
   return row ?? null;
 }

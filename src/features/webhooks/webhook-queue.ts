@@ -173,6 +173,8 @@ export interface AttemptRecord {
   /** Delay until the next attempt; null: there is no next one. */
   retryInMs: number | null;
   responseStatus: number | null;
+  /** The beginning of the answer, as text; null: no answer came. */
+  responseBody: string | null;
   error: string | null;
   durationMs: number;
 }
@@ -186,11 +188,11 @@ export async function recordAttempt(
   claim: Pick<ClaimedDelivery, "id" | "attempts" | "claims">,
   record: AttemptRecord,
 ): Promise<boolean> {
-  const { status, retryInMs, responseStatus, error, durationMs } = record;
+  const { status, retryInMs, responseStatus, responseBody, error, durationMs } = record;
   const interval = retryInMs === null ? null : intervalOf(Math.round(retryInMs));
   const recorded = await sql`
     update webhook_deliveries set status = ${status}, error = ${error}, response_status = ${responseStatus},
-      duration_ms = ${durationMs}, next_attempt_at = clock_timestamp() + ${interval}::interval,
+      response_body = ${responseBody}, duration_ms = ${durationMs}, next_attempt_at = clock_timestamp() + ${interval}::interval,
       last_attempt_at = clock_timestamp() - ${intervalOf(durationMs)}::interval,
       attempts = attempts + 1, claims = 0
     where id = ${claim.id} and (${status === "succeeded"}

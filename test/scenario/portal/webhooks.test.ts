@@ -94,6 +94,32 @@ describe("webhooks", () => {
     await card.getByText("enabled", { exact: true }).waitFor();
   });
 
+  it("show what was sent and what was answered, as text, to members too", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { session } = await site.owner();
+    const id = await make(session);
+    receiver.answer(
+      (_, response) => void response.writeHead(503).end(`{"error":${JSON.stringify(HOSTILE)}}`),
+    );
+    await site.api.send("POST", `/v1/webhooks/${id}/ping`, { key: session });
+    const page = await open(await site.member(session, newPerson(), "member"));
+    const card = cardOf(page);
+    await card.getByRole("button", { name: "Show the deliveries" }).click();
+    const row = card.getByRole("row").filter({ hasText: "ping" });
+    await row.getByText("HTTP 503").waitFor();
+    const look = row.getByRole("button", { name: "Request and answer" });
+    await look.focus();
+    await page.keyboard.press("Enter");
+    assert.equal(await look.getAttribute("aria-expanded"), "true");
+    const request = card.getByRole("region", { name: "Request", exact: true });
+    assert.deepEqual(JSON.parse((await request.locator("pre").textContent()) ?? "").data, { webhook_id: id });
+    const answer = card.getByRole("region", { name: "Answer", exact: true });
+    await answer.getByText(JSON.stringify(HOSTILE)).waitFor();
+    assert.match(await page.title(), / · rcpt$/);
+    await look.click();
+    await request.waitFor({ state: "detached" });
+  });
+
   it("are followed by their newest deliveries alone, while one is under way", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
     const { session } = await site.owner();
@@ -202,13 +228,15 @@ describe("webhooks", () => {
   it("look well", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
     const { session } = await site.owner();
-    receiver.answer(withStatus(204));
+    receiver.answer((_, response) => void response.writeHead(200).end('{"received":true}'));
     const id = await make(session, { description: HOSTILE, url: `${receiver.url}/${"long".repeat(40)}` });
     await site.api.send("POST", `/v1/webhooks/${id}/ping`, { key: session });
     await visits.lookInAll({ session, path: "/webhooks" }, "webhooks", async (page) => {
       await page.getByLabel(/^Everything/).uncheck();
       await page.getByRole("button", { name: "Show the deliveries" }).click();
-      await page.getByText("HTTP 204").waitFor();
+      await page.getByText("HTTP 200").waitFor();
+      await page.getByRole("button", { name: "Request and answer" }).click();
+      await page.getByText('"received": true').waitFor();
     });
   });
 });

@@ -139,8 +139,9 @@ describe("what is live", () => {
   it("is not found by one of two ids in a path that is of a test key", async () => {
     const { delivery_id = "" } = await objects.delivery(team.liveKey);
     const { id = "" } = await objects.webhook(team.testKey);
-    const path = "POST /v1/webhooks/{id}/deliveries/{delivery_id}/redeliver";
-    assert.equal((await ask(team.testKey, path, { id, delivery_id })).status, 404);
+    const path = "/v1/webhooks/{id}/deliveries/{delivery_id}";
+    for (const operation of [`GET ${path}`, `POST ${path}/redeliver`])
+      assert.equal((await ask(team.testKey, operation, { id, delivery_id })).status, 404, operation);
   });
 
   for (const [operation, by] of Object.entries(LISTS))

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, describe, it } from "node:test";
 import { Webhook } from "standardwebhooks";
 import { LIMITS } from "../../../src/config/limits/limits.ts";
-import type { WebhookDelivery } from "../../../src/features/webhooks/deliveries.ts";
+import type { WebhookDelivery, WebhookDeliveryExchange } from "../../../src/features/webhooks/deliveries.ts";
 import { recordEvent } from "../../../src/features/webhooks/outbox.ts";
 import { createProcesses } from "../../support/processes.ts";
 import { createDeployment, type Team, type TestApi, type TestDeployment } from "../../support/service.ts";
@@ -126,6 +126,32 @@ describe("a ping", () => {
     await until("both are logged", async () => (await logOf(hook.id, "?status=succeeded")).length === 2);
     assert.deepEqual(await logOf(bystander.id), []);
     await noted(hook.id, ({ last_success_at }) => last_success_at !== null);
+  });
+
+  it("is shown with what was sent, and the beginning of what was answered", async () => {
+    const hook = await create();
+    receiver.answer((_, response) => void response.writeHead(500).end("out of\0 order"));
+    const eventId = await ping(hook.id);
+    const tried = await until("it was tried", async () => {
+      const [delivery] = await logOf(hook.id);
+      return delivery?.event_id === eventId && delivery.attempts === 1 && delivery;
+    });
+    const path = `/v1/webhooks/${hook.id}/deliveries/${tried.id}`;
+    const find = () => api.send<WebhookDeliveryExchange>("GET", path, { key: team.session });
+    const { request_body, response_body, ...rest } = (await find()).body;
+    assert.deepEqual(rest, tried);
+    assert.deepEqual([request_body, response_body], [receiver.received[0]?.body, "out of order"]);
+    await receiver.close();
+    await hasten(hook.id);
+    await until("no answer came the second time", async () => (await find()).body.response_body === null);
+    assert.equal((await find()).body.request_body, request_body);
+    const { id: other } = await create();
+    for (const wrong of [`${hook.id}/deliveries/${eventId}`, `${other}/deliveries/${tried.id}`])
+      assert.equal(
+        (await api.send("GET", `/v1/webhooks/${wrong}`, { key: team.session })).status,
+        404,
+        wrong,
+      );
   });
 
   it("of a test key's webhook says that it is a test event", async () => {

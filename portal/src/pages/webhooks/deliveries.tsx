@@ -11,6 +11,7 @@ import { Select } from "../../components/select.tsx";
 import { Time } from "../../components/time.tsx";
 import { grouped } from "../../words/numbers.ts";
 import { DELIVERY_ERRORS_IN_WORDS, type Delivery, STATUSES, type Webhook } from "../../words/webhooks.ts";
+import { DeliveryExchange } from "./delivery-exchange.tsx";
 
 /** A delivery on demand is listed within this time, unless the relay does not run. */
 const LISTED_MS = 10_000;
@@ -42,15 +43,23 @@ function Outcome({ of: delivery }: { of: Delivery }) {
   );
 }
 
+const COLUMNS = [
+  "Since",
+  "Event and its webhook-id",
+  "State",
+  { number: "Attempts" },
+  "Last answer",
+  { hidden: "Look and send again" },
+];
+
 interface RowProps {
   webhook: Webhook;
   of: Delivery;
   onSent(): void;
 }
 
-function DeliveryRow({ webhook, of: delivery, onSent }: RowProps) {
+function SendAgain({ webhook, of: delivery, onSent }: RowProps) {
   const queries = useQueryClient();
-  const isAdmin = useHasRole("admin");
   const redeliver = useMutation({
     mutationFn: () =>
       api.POST("/v1/webhooks/{id}/deliveries/{delivery_id}/redeliver", {
@@ -62,46 +71,61 @@ function DeliveryRow({ webhook, of: delivery, onSent }: RowProps) {
     },
   });
   return (
-    <tr>
-      <td className="nowrap">
-        <Time at={delivery.created_at} />
-      </td>
-      <th scope="row">
-        <code>{delivery.event_type}</code>
-        <br />
-        <code className="muted">{delivery.event_id}</code>
-      </th>
-      <td>
-        <span className={`badge ${BADGES[delivery.status]}`}>{STATUSES[delivery.status]}</span>
-      </td>
-      <td className="number">{delivery.attempts}</td>
-      <td className="outcome">
-        <Outcome of={delivery} />
-      </td>
-      <td className="nowrap">
-        {isAdmin && (
-          <Button
-            onClick={() => redeliver.mutate()}
-            busy={redeliver.isPending}
-            disabled={webhook.status !== "enabled"}
-          >
-            Send again
-          </Button>
-        )}
-        <Failure error={redeliver.error} />
-      </td>
-    </tr>
+    <>
+      <Button
+        onClick={() => redeliver.mutate()}
+        busy={redeliver.isPending}
+        disabled={webhook.status !== "enabled"}
+      >
+        Send again
+      </Button>
+      <Failure error={redeliver.error} />
+    </>
   );
 }
 
-const COLUMNS = [
-  "Since",
-  "Event and its webhook-id",
-  "State",
-  { number: "Attempts" },
-  "Last answer",
-  { hidden: "Send again" },
-];
+/** A delivery; below it, once it is opened, what was sent and answered. */
+function DeliveryRow(props: RowProps) {
+  const { webhook, of: delivery } = props;
+  const isAdmin = useHasRole("admin");
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <tr>
+        <td className="nowrap">
+          <Time at={delivery.created_at} />
+        </td>
+        <th scope="row">
+          <code>{delivery.event_type}</code>
+          <br />
+          <code className="muted">{delivery.event_id}</code>
+        </th>
+        <td>
+          <span className={`badge ${BADGES[delivery.status]}`}>{STATUSES[delivery.status]}</span>
+        </td>
+        <td className="number">{delivery.attempts}</td>
+        <td className="outcome">
+          <Outcome of={delivery} />
+        </td>
+        <td>
+          <div className="row">
+            <Button aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+              Request and answer
+            </Button>
+            {isAdmin && <SendAgain {...props} />}
+          </div>
+        </td>
+      </tr>
+      {isOpen && (
+        <tr>
+          <td colSpan={COLUMNS.length}>
+            <DeliveryExchange webhookId={webhook.id} of={delivery} />
+          </td>
+        </tr>
+      )}
+    </>
+  );
+}
 
 type State = Delivery["status"] | "";
 const STATES = [["", "all"], ...(Object.entries(STATUSES) as [State, string][])] as const;

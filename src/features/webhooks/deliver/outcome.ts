@@ -56,9 +56,9 @@ export function shownError(name: string | null): ShownError | null {
   return isHidden(error) ? "connection_failed" : error;
 }
 
-/** The outcome of an attempt. */
+/** The outcome of an attempt. `body`: the beginning of the answer, from `readResponseText`. */
 export type DeliveryAttempt =
-  | { answered: true; status: number; retryAfter: string | null; durationMs: number }
+  | { answered: true; status: number; retryAfter: string | null; body: string; durationMs: number }
   | { answered: false; error: AttemptError | "secret_unreadable" | "internal_error"; durationMs: number };
 
 /** From the end of an attempt to the next one: the schedule that API.md promises. */
@@ -107,6 +107,7 @@ export function judgeAttempt(
   const delayMs = RETRY_DELAYS_MS[attempts - 1];
   const record = {
     responseStatus: attempt.answered ? attempt.status : null,
+    responseBody: attempt.answered ? attempt.body : null,
     durationMs: Math.round(attempt.durationMs),
     error,
   };

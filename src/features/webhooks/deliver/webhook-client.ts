@@ -5,6 +5,7 @@ import { LIMITS } from "../../../config/limits/limits.ts";
 import type { Clock, Timer } from "../../../platform/time/clock.ts";
 import { readWebhookUrl } from "../url.ts";
 import type { AttemptError, DeliveryAttempt } from "./outcome.ts";
+import { createResponseBeginning } from "./response-text.ts";
 import { type ConnectionPhase, openConnection } from "./webhook-connection.ts";
 import { type HostLookup, resolveTarget, type WebhookTarget } from "./webhook-target.ts";
 
@@ -29,7 +30,7 @@ interface WebhookClientDeps {
   privateAddresses: boolean;
 }
 
-type ExchangeOutcome = { status: number; retryAfter: string | null } | { error: AttemptError };
+type ExchangeOutcome = { status: number; retryAfter: string | null; body: string } | { error: AttemptError };
 type Reachable = Extract<WebhookTarget, { ok: true }>;
 type Message = Parameters<WebhookClient["post"]>[0];
 
@@ -67,8 +68,8 @@ function limitResponseBytes(socket: Socket, tooMuch: () => void): void {
 }
 
 /**
- * One request and its answer's header, within `leftMs`. The body is read until it ends, is too long or takes too long, and
- * changes nothing. Resolves when the connection is closed.
+ * One request and its answer's header, within `leftMs`. The body is read until it ends, is too long or takes too long; only
+ * its beginning is kept. Resolves when the connection is closed.
  */
 function exchange(
   url: URL,
@@ -79,7 +80,8 @@ function exchange(
   const send = url.protocol === "https:" ? httpsRequest : httpRequest;
   return new Promise((resolve) => {
     let phase: ConnectionPhase = "connecting";
-    let answer: ExchangeOutcome | null = null;
+    /** The answer so far; null: none. */
+    let answered: (() => ExchangeOutcome) | null = null;
     const outOfTime = () => end({ error: phase === "connecting" ? "connect_timeout" : "timeout" });
     let timer = clock.after(leftMs, outOfTime);
     let handshake: Timer | null = null;
@@ -105,7 +107,7 @@ function exchange(
       handshake?.cancel();
       request.destroy();
       connection.close();
-      resolve(answer ?? ending);
+      resolve(answered?.() ?? ending);
     }
     function read(response: IncomingMessage): void {
       const { statusCode: status = 0 } = response;
@@ -115,13 +117,15 @@ function exchange(
         end({ error: "invalid_response" });
         return;
       }
-      const ending = { status, retryAfter: response.headers["retry-after"] ?? null };
-      answer = ending;
+      const beginning = createResponseBeginning();
+      const retryAfter = response.headers["retry-after"] ?? null;
+      const soFar = () => ({ status, retryAfter, body: beginning.text() });
+      answered = soFar;
       onAnswer();
       timer.cancel();
-      timer = clock.after(LIMITS.webhooks.responseBodyMs, () => end(ending));
-      response.once("close", () => end(ending));
-      response.resume();
+      timer = clock.after(LIMITS.webhooks.responseBodyMs, () => end(soFar()));
+      response.once("close", () => end(soFar()));
+      response.on("data", (chunk: Buffer) => beginning.add(chunk));
     }
     // Now, not before: the parser must get data that arrives with the end of a header first.
     request.once("socket", (socket) => limitResponseBytes(socket, tooMuch));

@@ -24,6 +24,7 @@ import { operatorTeams } from "./0016-to-0030/0024-operator-teams.ts";
 import { feedback } from "./0016-to-0030/0025-feedback.ts";
 import { quotaUsage } from "./0016-to-0030/0026-quota-usage.ts";
 import { jobProviders } from "./0016-to-0030/0027-job-providers.ts";
+import { responseBodies } from "./0016-to-0030/0028-response-bodies.ts";
 
 /** One step of the schema. Modules, not `.sql` files, so that `tsc` alone carries them into the build. */
 export interface Migration {
@@ -61,4 +62,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 25, name: "feedback", sql: feedback },
   { id: 26, name: "quota-usage", sql: quotaUsage },
   { id: 27, name: "job-providers", sql: jobProviders },
+  { id: 28, name: "response-bodies", sql: responseBodies },
 ];

@@ -62,10 +62,11 @@ export async function fanOutAll(sql: Database): Promise<void> {
 /** Metrics of all deliveries in the file. */
 export const metrics = createMetrics();
 
-export const answered = (status: number): DeliveryAttempt => ({
+export const answered = (status: number, body = ""): DeliveryAttempt => ({
   answered: true,
   status,
   retryAfter: null,
+  body,
   durationMs: 1,
 });
 

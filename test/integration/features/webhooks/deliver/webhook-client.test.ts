@@ -123,6 +123,23 @@ describe("a delivery to a receiver that behaves", () => {
     assert.equal(elsewhere.received.length, 0);
   });
 
+  it("keeps the beginning of the answer's body as text", async () => {
+    const { responseBodyKeptBytes } = LIMITS.webhooks;
+    receiver.answer((_, response) => {
+      response.writeHead(500, { "Content-Type": "application/octet-stream" });
+      response.write(Buffer.from('{"error":"Größe\0"}'));
+      response.end(Buffer.alloc(2 * responseBodyKeptBytes, "x"));
+    });
+    const attempt = await post(receiver.url);
+    assert.ok(attempt.answered);
+    assert.equal(attempt.body.slice(0, 18), '{"error":"Größe"}x');
+    // Of the bytes that are kept one is the zero byte, and two are the second bytes of ö and ß.
+    assert.equal(attempt.body.length, responseBodyKeptBytes - 3);
+    receiver.answer(withStatus(204));
+    const empty = await post(receiver.url);
+    assert.ok(empty.answered && empty.body === "");
+  });
+
   it("takes no proxy from the environment", async () => {
     const proxy = await startReceiver();
     closing.after(() => proxy.close());
@@ -214,6 +231,7 @@ describe("an answer is its header", () => {
       const { url, sockets } = await startRaw(misbehave);
       const attempt = await post(url, client);
       assert.ok(attempt.answered && attempt.status === 200, JSON.stringify(attempt));
+      assert.ok(attempt.body.length <= LIMITS.webhooks.responseBodyKeptBytes);
       await until("the connection is gone", () => sockets.size === 0);
     });
 
@@ -221,6 +239,7 @@ describe("an answer is its header", () => {
     const { url } = await startRaw((socket) => socket.write(`${head}5\r\nab`));
     const beganMs = performance.now();
     const attempt = await post(url);
+    assert.equal(attempt.answered && attempt.body, "ab");
     const bodyMs = performance.now() - beganMs - attempt.durationMs;
     assert.ok(bodyMs >= LIMITS.webhooks.responseBodyMs * 0.9, `${bodyMs} ms of it for the body`);
   });

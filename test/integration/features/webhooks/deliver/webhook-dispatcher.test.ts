@@ -33,8 +33,14 @@ const {
   inFlightPerFailing,
   inFlightPerTeam,
 } = LIMITS.webhooks;
-const FAILURE = { retryInMs: null, responseStatus: 500, error: "refused", durationMs: 1 } as const;
-const SUCCESS = { ...FAILURE, responseStatus: 204, error: null } as const;
+const FAILURE = {
+  retryInMs: null,
+  responseStatus: 500,
+  responseBody: "",
+  error: "refused",
+  durationMs: 1,
+} as const;
+const SUCCESS = { ...FAILURE, responseStatus: 204, responseBody: "", error: null } as const;
 
 async function waitingTeam(webhooks: number, events: number) {
   const { teamId, ids } = await teamWithWebhooks(sql, webhooks);

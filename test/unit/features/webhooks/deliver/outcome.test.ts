@@ -13,6 +13,7 @@ const answered = (status: number, retryAfter: string | null = null): DeliveryAtt
   answered: true,
   status,
   retryAfter,
+  body: "heard",
   durationMs: 12.4,
 });
 const judge = (attempt: DeliveryAttempt, attempts: number, random = 0.5) =>
@@ -28,6 +29,7 @@ describe("what becomes of a delivery", () => {
         status: "succeeded",
         retryInMs: null,
         responseStatus: status,
+        responseBody: "heard",
         error: null,
         durationMs: 12,
       });
@@ -75,6 +77,7 @@ describe("what becomes of a delivery", () => {
       status: "pending",
       retryInMs: 60_000,
       responseStatus: null,
+      responseBody: null,
       error: "timeout",
       durationMs: 15_000,
     });
