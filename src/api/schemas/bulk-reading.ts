@@ -51,7 +51,7 @@ export const DeferredRowsSchema = named(
           ),
           site: v.nullable(
             textField(
-              "The group of mail servers that share a connection limit; null: groups with few rows each, and of `busy` also those that are not known yet.",
+              "The group of mail servers that share a connection limit; null: several groups with few rows each, and of `busy` also those that are not known yet.",
             ),
           ),
           rows: countField("Rows that wait so."),

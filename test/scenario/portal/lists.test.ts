@@ -211,11 +211,13 @@ describe("for everybody", () => {
       .getByRole("row")
       .first()
       .waitFor();
-    await page.getByRole("cell", { name: "not listed: few rows each", exact: true }).waitFor();
+    await page.getByRole("cell", { name: "plain.test", exact: true }).waitFor();
     await lookInThemes(page, "List under way");
     const busy = { reason: "busy", site: null, rows: 9, next_attempt_at: "2026-01-01T12:00:00.000Z" };
-    await page.route("**/deferred", (route) => route.fulfill({ json: { data: [busy], rows: 9 } }));
+    const groups = [busy, { ...busy, reason: "greylisted" }];
+    await page.route("**/deferred", (route) => route.fulfill({ json: { data: groups, rows: 18 } }));
     await page.reload();
-    await page.getByRole("cell", { name: "not listed, or not known yet", exact: true }).waitFor();
+    for (const name of ["several servers, or not known yet", "several servers, few rows each"])
+      await page.getByRole("cell", { name, exact: true }).waitFor();
   });
 });

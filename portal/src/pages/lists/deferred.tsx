@@ -15,9 +15,9 @@ const readDeferred = (id: string) =>
   dataOf(api.GET("/v1/bulk-jobs/{id}/deferred", { params: { path: { id } } }));
 type Group = Awaited<ReturnType<typeof readDeferred>>["data"][number];
 
-/** Text for sites that the API does not name: each has few rows, or is not known before a connection is free. */
+/** Text for sites that the API does not name: each has few rows of a chunk, or is not known before a connection is free. */
 const unnamedSites = (reason: Group["reason"]): string =>
-  reason === "busy" ? "not listed, or not known yet" : "not listed: few rows each";
+  reason === "busy" ? "several servers, or not known yet" : "several servers, few rows each";
 
 function GroupLine({ of: { reason, site, rows, next_attempt_at: at } }: { of: Group }) {
   return (

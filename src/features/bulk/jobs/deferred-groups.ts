@@ -7,7 +7,7 @@ export const WAIT_REASONS = ["busy", ...DEFERRAL_REASONS] as const;
 /** Rows of a job that wait for one reason at one site. */
 export interface DeferredGroup {
   reason: "busy" | DeferralReason;
-  /** null: sites with few rows each in a task; of `busy` also sites that are not known yet. */
+  /** null: several sites with few rows each; of `busy` also sites that are not known yet. */
   site: string | null;
   rows: number;
   /** When the first of them are due. It may have passed: due rows are asked again as connections become free. */

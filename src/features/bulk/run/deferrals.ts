@@ -165,8 +165,9 @@ function deferralOf(rows: readonly WaitingRow[], site: string, context: Deferral
 }
 
 /**
- * Rows of a site that has many of them are a retry of their own, the others one together. So are those of the first few
- * sites that block us, however few: a site's rows can be released only if their retry is for that site alone.
+ * Rows of a site that has many of them are a retry of their own, the others one together; it has a site if theirs is the
+ * same. So are those of the first few sites that block us, however few: a site's rows can be released only if their retry
+ * is for that site alone.
  */
 function groupRows(rows: readonly WaitingRow[], context: DeferralContext): Deferral[] {
   const blocking = rows.filter(({ reason, site }) => reason === "sender_blocked" && site !== "");
@@ -183,8 +184,11 @@ function groupRows(rows: readonly WaitingRow[], context: DeferralContext): Defer
       return 1 + others.length >= LIMITS.bulk.retryRowsPerSite;
     };
     const large = sites.filter(isLarge).map((group) => deferralOf(group, group[0]?.site ?? "", context));
-    const rest = sites.filter((group) => !isLarge(group)).flat();
-    return rest.length === 0 ? large : [...large, deferralOf(rest, "", context)];
+    const small = sites.filter((group) => !isLarge(group));
+    const [first] = small;
+    if (first === undefined) return large;
+    const site = small.length === 1 ? (first[0]?.site ?? "") : "";
+    return [...large, deferralOf(small.flat(), site, context)];
   });
 }
 

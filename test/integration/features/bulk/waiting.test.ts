@@ -82,10 +82,12 @@ describe("a retry", () => {
     const [, retry] = await tasks();
     assert.deepEqual(
       [retry?.kind, retry?.site, retry?.egress, retry?.reason, retry?.row_count, retry?.chunk],
-      ["retry", "", EGRESS, "busy", 2, 0],
+      ["retry", "slow.example", EGRESS, "busy", 2, 0],
     );
     await run(id, 1);
-    assert.deepEqual(asked, [[["slow1@x.example", "slow2@x.example"], { kind: "retry", site: "" }]]);
+    assert.deepEqual(asked, [
+      [["slow1@x.example", "slow2@x.example"], { kind: "retry", site: "slow.example" }],
+    ]);
     assert.deepEqual(await countedRows(sql, teamId, id), await shownRows(sql, objects, id));
     await run(id, 2);
     const { status, valid, charged } = await ended();

@@ -61,7 +61,7 @@ describe("rows at a site that blocks us", () => {
     await run(id, 0);
     assert.equal((await findJob(sql, teamId, id))?.deferred, EMAILS.length);
     const before = [
-      ["greylisted", "", 1, 1, false],
+      ["greylisted", "shut.example", 1, 1, false],
       ["sender_blocked", "other.example", 0, 1, false],
       ["sender_blocked", "shut.example", 0, 2, false],
       ["sender_blocked", "shut.example", 1, 1, false],
@@ -73,12 +73,12 @@ describe("rows at a site that blocks us", () => {
     const parkedRows = createParkedRows({ sql, egress: EGRESS, clock: systemClock, log: silentLog });
     assert.equal(await parkedRows.release("shut.example"), 3);
     assert.deepEqual(
-      (await waiting()).map(([, site, , , due]) => [site, due]),
+      (await waiting()).map(([reason, site, , , due]) => [reason, site, due]),
       [
-        ["", false],
-        ["other.example", false],
-        ["shut.example", true],
-        ["shut.example", true],
+        ["greylisted", "shut.example", false],
+        ["sender_blocked", "other.example", false],
+        ["sender_blocked", "shut.example", true],
+        ["sender_blocked", "shut.example", true],
       ],
     );
     assert.equal(await parkedRows.release("shut.example"), 0, "once");
@@ -144,7 +144,9 @@ describe("rows at a site that blocks us", () => {
     });
     await run(id, 0);
     assert.ok(called.includes("shut.example"), String(called));
-    const ofSite = (await waiting()).filter(([, site]) => site === "shut.example");
+    const ofSite = (await waiting()).filter(
+      ([reason, site]) => reason === "sender_blocked" && site === "shut.example",
+    );
     assert.ok(ofSite.length > 0 && ofSite.every(([, , , , due]) => due === true), JSON.stringify(ofSite));
   });
 });

@@ -290,12 +290,30 @@ describe("rows that wait", () => {
       [
         ["busy", "big.example", retryRowsPerSite],
         ["busy", "", 5 + retryRowsPerSite],
-        ["greylisted", "", 1],
+        ["greylisted", "a.example", 1],
         ["sender_blocked", "a.example", 1],
-        ["greylisted", "", 1],
+        ["greylisted", "b", 1],
       ],
     );
     assert.ok(deferrals.every(({ egress }) => egress === "egress-1"));
+  });
+
+  it("of one site alone are its retry however few they are, those of several sites nobody's", () => {
+    const sitesOf = (rows: RowWithAnswer[]) =>
+      sortRows(rows, context()).deferrals.map(({ site, rowCount }) => [site, rowCount]);
+    const few = Array.from({ length: retryRowsPerSite - 1 }, (_, i) => waits(i, "greylisted"));
+    assert.deepEqual(sitesOf([waits(0, "greylisted")]), [["a.example", 1]]);
+    assert.deepEqual(sitesOf([known(900), ...few]), [["a.example", few.length]]);
+    assert.deepEqual(sitesOf([...few, waits(900, "greylisted", "b.example")]), [["", few.length + 1]]);
+    // Whose site is not known may be at any.
+    assert.deepEqual(sitesOf([...few, waits(900, "greylisted", "")]), [["", few.length + 1]]);
+    assert.deepEqual(sitesOf([waits(900, "busy", ""), waits(901, "busy", "")]), [["", 2]]);
+    // Beside a retry of a site with many rows.
+    const many = Array.from({ length: retryRowsPerSite }, (_, i) => waits(i, "busy", "big.example"));
+    assert.deepEqual(sitesOf([...many, waits(900, "busy", "b.example")]), [
+      ["big.example", retryRowsPerSite],
+      ["b.example", 1],
+    ]);
   });
 
   it("at a server that counts down are few retries, none of them early", () => {
