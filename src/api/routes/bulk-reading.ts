@@ -1,8 +1,8 @@
 import * as v from "valibot";
 import { LIMITS } from "../../config/limits/limits.ts";
-import type { BulkJobs } from "../../features/bulk/jobs/jobs.ts";
+import type { BulkJobs, JobResults } from "../../features/bulk/jobs/jobs.ts";
 import { CONTENT_TYPES, type Format } from "../../features/bulk/results/result-rows.ts";
-import type { ResultsBody } from "../../features/bulk/results/results.ts";
+import { attachment } from "../reply/content-disposition.ts";
 import { HttpReply } from "../reply/reply.ts";
 import { type Route, teamRoute } from "../routing/route.ts";
 import { completedJob, JobParamsSchema, queuedJob } from "../schemas/bulk.ts";
@@ -58,14 +58,16 @@ const RESULTS_SUCCESS = {
   alsoAs: { [CONTENT_TYPES.jsonl]: `${JSON.stringify(lineExample)}\n` },
 };
 const RESULTS_HEADERS = {
-  "Content-Disposition": "A file name for the rows.",
+  "Content-Disposition":
+    "File names for the rows: `filename` of the job's id, `filename*` (RFC 6266) of its list, each with what the rows were chosen by.",
   "Accept-Ranges": "`bytes`, where there is an `ETag`: a range of it can be asked for.",
   ETag: "Of all rows of a completed job.",
 };
 
-function reply(body: ResultsBody, id: string, format: Format): HttpReply {
+function reply({ body, fileNames }: JobResults, format: Format): HttpReply {
   const { range, etag } = body;
-  const headers: Record<string, string> = { "Content-Disposition": `attachment; filename="${id}.${format}"` };
+  const disposition = attachment(fileNames.plain, fileNames.ofList);
+  const headers: Record<string, string> = { "Content-Disposition": disposition };
   if (etag !== null) Object.assign(headers, { ETag: etag, "Accept-Ranges": "bytes" });
   if (range !== null) {
     const last = range.firstByte + range.bytes - 1;
@@ -112,7 +114,7 @@ function resultsRoute(jobs: BulkJobs): Route {
       const { format, verdict = null, reason = null, provider = null, limit = null } = query;
       const wanted = { format, verdict, reason, provider, limit };
       const ask = { ...wanted, range: headers.range ?? "", ifRange: headers["if-range"] ?? "" };
-      return reply(await jobs.results(actor, params.id, ask, gone.signal), params.id, format);
+      return reply(await jobs.results(actor, params.id, ask, gone.signal), format);
     },
   });
 }

@@ -164,8 +164,10 @@ describe("a job", () => {
     });
     await response.arrayBuffer();
     assert.deepEqual(
-      ["content-type", "content-disposition", "cache-control"].map((name) => response.headers.get(name)),
-      ["application/x-ndjson", `attachment; filename="${job.id}.jsonl"`, "no-store"],
+      ["content-type", "content-disposition", "cache-control", "x-content-type-options"].map((name) =>
+        response.headers.get(name),
+      ),
+      ["application/x-ndjson", `attachment; filename="${job.id}.jsonl"`, "no-store", "nosniff"],
     );
     const invalid = await resultsText(api, team.liveKey, job.id, "?format=csv&verdict=invalid");
     assert.equal(invalid.split("\r\n").length, 4);

@@ -5,6 +5,7 @@ import { type Page, type PageRequest, pageOf } from "../../../platform/page.ts";
 import type { Clock } from "../../../platform/time/clock.ts";
 import type { Database } from "../../../stores/postgres/postgres.ts";
 import { type Actor, canAccessMode } from "../../identity/actor.ts";
+import { type ResultFileNames, resultFileNames } from "../results/file-name.ts";
 import type { Results, ResultsBody, ResultsQuery } from "../results/results.ts";
 import type { SubmitBulk } from "../submit/submit.ts";
 import { type DeferredRows, findDeferredGroups } from "./deferred-groups.ts";
@@ -34,7 +35,7 @@ export interface BulkJobs {
    * @param gone aborted when the client has disconnected
    * @throws AppError `not_found`, and those of `Results`
    */
-  results(actor: Actor, id: string, ask: ResultsQuery, gone: AbortSignal): Promise<ResultsBody>;
+  results(actor: Actor, id: string, ask: ResultsQuery, gone: AbortSignal): Promise<JobResults>;
   /**
    * The caller must release the events when the follower has disconnected.
    * @param lastEventId id of the last event that the follower received; "": it received none
@@ -42,6 +43,12 @@ export interface BulkJobs {
    * @throws AppError `not_found`, and those of `JobFollowers`
    */
   events(actor: Actor, id: string, lastEventId: string): Promise<JobEvents | null>;
+}
+
+/** Results of a job, and what a file of them is called. */
+export interface JobResults {
+  body: ResultsBody;
+  fileNames: ResultFileNames;
 }
 
 export interface BulkJobsDeps {
@@ -110,7 +117,7 @@ export function createBulkJobs(deps: BulkJobsDeps): BulkJobs {
       const job = await find(actor, id);
       if (deps.results === null)
         throw new AppError("feature_unconfigured", "Object storage is not configured here.");
-      return deps.results.read(job, ask, gone);
+      return { body: await deps.results.read(job, ask, gone), fileNames: resultFileNames(job, ask) };
     },
     async events(actor, id, lastEventId) {
       const job = await find(actor, id);
