@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import type { Page, Route } from "playwright-core";
+import type { Locator, Page, Route } from "playwright-core";
 import { useBrowser } from "../../support/browser.ts";
 import { useLists } from "../../support/lists-on-disk.ts";
 import { lookInThemes, portalVisits } from "../../support/portal-pages.ts";
@@ -52,6 +52,58 @@ async function holdPartsFrom(page: Page, first: number) {
     numbers: () => held.map(numberOf),
   };
 }
+
+/** Goes on to a control by the Tab key, as somebody without a mouse does. */
+async function tabTo(page: Page, control: Locator): Promise<void> {
+  for (let pressed = 0; pressed < 60; pressed++) {
+    await page.keyboard.press("Tab");
+    if (await control.evaluate((element) => element === element.ownerDocument.activeElement)) return;
+  }
+  throw new Error(`the Tab key does not reach ${control}`);
+}
+
+describe("by keyboard alone", () => {
+  it("a list is pasted, verified and cancelled, once its dialog was closed and opened again", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { session } = await site.owner();
+    const { page } = await signedIn(session);
+    const { keyboard } = page;
+    await tabTo(page, page.getByRole("link", { name: "Skip to the content" }));
+    await tabTo(page, page.getByRole("link", { name: "Lists", exact: true }));
+    await keyboard.press("Enter");
+    const first = page.getByRole("link", { name: "Verify your first list" });
+    await first.waitFor();
+    await tabTo(page, first);
+    await keyboard.press("Enter");
+    await page.getByRole("heading", { name: "New list" }).waitFor();
+    await tabTo(page, page.getByRole("textbox", { name: "Addresses" }));
+    await keyboard.type("exists@plain.test\ngreylisted-keys@plain.test");
+    const verify = page.getByRole("button", { name: "Verify 2" });
+    await verify.waitFor();
+    await tabTo(page, verify);
+    await keyboard.press("Enter");
+    await page.waitForURL(/\/lists\/job_\w+$/);
+    await page.getByText("1 of 2 rows").waitFor();
+    const opening = page.getByRole("button", { name: "Cancel the list" });
+    await tabTo(page, opening);
+    await keyboard.press("Enter");
+    const dialog = page.getByRole("alertdialog");
+    await dialog.waitFor();
+    // The focus stays in the dialog, however often it goes on.
+    for (let pressed = 0; pressed < 5; pressed++) {
+      await keyboard.press("Tab");
+      assert.equal(await dialog.locator(":focus").count(), 1);
+    }
+    await keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    await page.locator("button:focus").getByText("Cancel the list").waitFor();
+    await keyboard.press("Enter");
+    await tabTo(page, dialog.getByRole("button", { name: "Cancel the list" }));
+    await keyboard.press("Enter");
+    await page.getByText("Cancelled").first().waitFor();
+    await page.getByRole("row").filter({ hasText: "exists@plain.test" }).waitFor();
+  });
+});
 
 describe("a file", () => {
   it("is sent to object storage, previewed with the column that is chosen, and verified", async (t) => {

@@ -21,6 +21,9 @@ async function openLists(page: Page): Promise<void> {
   await page.getByRole("heading", { name: "Lists" }).waitFor();
 }
 
+/** The quote of its second row, at byte 53, is never closed. */
+const OPEN_QUOTE = 'email,note\nexists@plain.test,fine\nmissing@plain.test,"never\nexists-2@plain.test,x,y\n';
+
 /** Its mail is taken by a server that is called as Google's. */
 function atGoogle(domain: string): void {
   const { dns, host } = site.deployment.world;
@@ -87,7 +90,10 @@ describe("the lists of a team", () => {
     await page.getByRole("region", { name: "By provider" }).waitFor({ state: "detached" });
 
     const saved = page.waitForEvent("download");
+    const answered = page.waitForResponse(/\/results\?format=csv&verdict=valid$/);
     await page.getByRole("link", { name: "Valid as CSV", exact: true }).click();
+    assert.equal(await (await answered).headerValue("X-Content-Type-Options"), "nosniff");
+    assert.match((await saved).suggestedFilename(), /^job_\w+-valid\.csv$/);
     const text = readFileSync(await (await saved).path(), "utf8");
     assert.match(text, /^email,rcpt_verdict,.*\r\nexists@plain\.test,valid,/);
     assert.equal(text.trimEnd().split("\r\n").length, 3);
@@ -112,6 +118,23 @@ describe("the lists of a team", () => {
       await page.getByRole("row").filter({ hasText: cell }).waitFor();
     assert.match(await page.title(), /onerror.* · rcpt$/);
     assert.equal(await page.locator("main img").count(), 0);
+    const saved = page.waitForEvent("download");
+    await page.getByRole("link", { name: "Valid as CSV", exact: true }).click();
+    assert.equal((await saved).suggestedFilename(), "img src=x onerror= document.title=1 vsc-valid.csv");
+  });
+
+  it("say in which row and at which byte a quote is open, and offer to read the file otherwise", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { session } = await site.owner();
+    const id = await submitFile(session, OPEN_QUOTE, "notes.csv");
+    const page = await open({ session, path: `/lists/${id}` });
+    const reason = page.getByRole("region", { name: "Why it failed" });
+    await reason.getByText("A quoted field is not closed.").waitFor();
+    await reason.getByText(/^The quote at byte 53, in row 2, is never closed/).waitFor();
+    await reason.getByText("quote_not_closed", { exact: true }).waitFor();
+    await reason.getByRole("link", { name: "Look at the preview" }).click();
+    await page.getByText("Read the file in another way").click();
+    await page.getByLabel("Encoding").waitFor();
   });
 
   it("say why one failed, and lead to the way on", async (t) => {
@@ -195,15 +218,19 @@ describe("for everybody", () => {
     await submitFile(session, `email\nexists@plain.test\n${greylisted.join("\n")}\n`, "slow.csv");
     const { page } = await signedIn(session);
     await openLists(page);
+    const quoted = await submitFile(session, OPEN_QUOTE, "notes.csv");
     await page.getByRole("link", { name: "broken.csv" }).waitFor();
     await lookInThemes(page, "Lists");
     await page.getByRole("link", { name: /customers/ }).click();
     await page.getByRole("row").filter({ hasText: "missing-0@plain.test" }).waitFor();
-    await lookInThemes(page, "List");
+    await lookInThemes(page, "List", { isWideToo: true });
     await page.getByRole("link", { name: "All lists" }).click();
     await page.getByRole("link", { name: "broken.csv" }).click();
     await page.getByRole("heading", { name: "Why it failed" }).waitFor();
     await lookInThemes(page, "List failed");
+    await page.goto(`${site.url}/lists/${quoted}`);
+    await page.getByText("A quoted field is not closed.").waitFor();
+    await lookInThemes(page, "List with an open quote");
     await page.getByRole("link", { name: "All lists" }).click();
     await page.getByRole("link", { name: "slow.csv" }).click();
     await page
