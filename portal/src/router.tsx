@@ -118,6 +118,9 @@ const keys = createRoute({
   getParentRoute: () => frame,
   path: "/keys",
   component: lazyRouteComponent(() => import("./pages/keys/keys.tsx"), "KeysPage"),
+  validateSearch: ({ env }: Record<string, unknown>): { env?: "test" | undefined } => ({
+    env: env === "test" ? env : undefined,
+  }),
 });
 const usage = createRoute({
   getParentRoute: () => frame,

@@ -89,7 +89,7 @@ interface RolePage {
 const both = (text: string | RegExp) => ({ member: text, admin: text });
 
 const ROLE_PAGES: readonly RolePage[] = [
-  { title: "Verify", shown: both("First steps"), everybody: ["Verify"], admins: ["Make a key"] },
+  { title: "Verify", shown: both("First steps"), everybody: ["Verify"], admins: ["Make a test key"] },
   { title: "Lists", shown: both("No list was verified yet."), everybody: ["Verify your first list"] },
   { title: "Usage", shown: both("Day (UTC)"), everybody: ["Download as CSV"] },
   { title: "Accuracy", shown: both(/^Nothing has been reported/), everybody: ["Report"] },

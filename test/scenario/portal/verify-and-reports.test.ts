@@ -1,14 +1,16 @@
 import assert from "node:assert/strict";
 import { execFile, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
 import { promisify } from "node:util";
 import type { Page } from "playwright-core";
+import { CLIENT } from "../../../scripts/image/client.ts";
 import { useBrowser } from "../../support/browser.ts";
 import { portalVisits } from "../../support/portal-pages.ts";
-import { usePortalSite } from "../../support/portal-site.ts";
+import { newPerson, usePortalSite } from "../../support/portal-site.ts";
 import { until } from "../../support/until.ts";
 
 /** Single addresses and what teams see of many: the first page, the usage by day, and the accuracy by what became of messages. */
@@ -17,6 +19,20 @@ const browser = useBrowser();
 const visits = portalVisits(site, browser);
 
 const run = promisify(execFile);
+
+/** Programs in any folder are run from their TypeScript. */
+const TSX = createRequire(import.meta.url).resolve("tsx");
+
+/** The client library as a program in that folder finds it. */
+function installClient(folder: string): void {
+  const installed = join(folder, "node_modules/@rcpt/client");
+  mkdirSync(installed, { recursive: true });
+  writeFileSync(
+    join(installed, "package.json"),
+    JSON.stringify({ type: "module", exports: "./src/index.ts" }),
+  );
+  symlinkSync(join(CLIENT, "src"), join(installed, "src"));
+}
 
 async function verify(page: Page, email: string): Promise<void> {
   await page.getByLabel("Address").fill(email);
@@ -38,11 +54,16 @@ describe("the calls beside a verdict", () => {
     const env = { ...process.env, RCPT_KEY: session };
     const folder = mkdtempSync(join(tmpdir(), "rcpt-call-"));
     t.after(() => rmSync(folder, { recursive: true }));
+    installClient(folder);
     const typeScript = join(folder, "call.mts");
     writeFileSync(typeScript, await printed("TypeScript"));
-    const answer = await run(process.execPath, ["--import", "tsx", typeScript], { env });
+    const answer = await run(process.execPath, ["--import", TSX, typeScript], { env });
     assert.match(answer.stdout, new RegExp(`^\\w+ ${shown}\n$`));
-    assert.match(await printed("curl"), /^curl -G /);
+    await page.getByRole("link", { name: "client library" }).waitFor();
+    const curl = await printed("curl");
+    const body = JSON.parse((await run("sh", ["-c", curl], { env })).stdout);
+    // As the page asked, with the server's reply.
+    assert.deepEqual([body.reason, "evidence" in body], [shown, true]);
     const python = await printed("Python");
     if (spawnSync("python3", ["--version"]).status !== 0)
       return t.diagnostic("no python3: that call was not run");
@@ -74,27 +95,49 @@ describe("the first steps", () => {
 
   it("tick themselves, and go when all are done", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
+    // With the keys of bootstrap, which nobody has seen.
     const { session, teamId } = await site.owner();
-    await site.deployment.sql`delete from api_keys where team_id = ${teamId}`;
     const page = await visits.open({ session, path: "/verify" });
-    await step(page, "Make a key").getByText("to do").waitFor();
-    await verify(page, "exists@plain.test");
-    await step(page, "Verify an address").getByText("done").waitFor();
-    const key = await site.api.send<{ secret: string }>("POST", "/v1/keys", {
-      key: session,
-      body: { label: "first", env: "test" },
-    });
+    await steps(page).waitFor();
+    const states = () => steps(page).getByRole("listitem").locator(".badge").allTextContents();
+    assert.deepEqual(await states(), ["to do", "to do", "to do", "to do"]);
+    await step(page, "Make a test key").getByRole("link").click();
+    await page.getByLabel("Name").fill("first");
+    assert.equal(await page.getByLabel("Kind").inputValue(), "test");
+    await page.getByRole("button", { name: "Make the key" }).click();
+    const call = page.getByRole("region", { name: "A call with it" }).locator("pre");
+    assert.match((await call.textContent()) ?? "", /email=valid@example\.com/);
     await site.api.send("POST", "/v1/verify/bulk", { key: session, body: { emails: ["exists@plain.test"] } });
+    await page.goto(`${site.url}/verify`);
+    await step(page, "Make a test key").getByText("done").waitFor();
+    assert.deepEqual(await states(), ["done", "to do", "done", "to do"]);
+    const use = (env: "live" | "test") => site.deployment.sql`
+      update api_keys set last_used_at = now() where team_id = ${teamId} and env = ${env}`;
+    await use("test");
     await page.reload();
-    await step(page, "Make a key").getByText("done").waitFor();
-    await step(page, "Verify a list").getByText("done").waitFor();
+    await step(page, "Verify valid@example.com").getByText("done").waitFor();
     await step(page, "Call the API").getByText("to do").waitFor();
-    await site.api.verify(key.body.secret, "valid@example.com");
-    await site.deployment.sql`update api_keys set last_used_at = now() where team_id = ${teamId}`;
+    await use("live");
     await page.reload();
     await page.getByLabel("Address").fill("shown");
     await page.waitForLoadState("networkidle");
     assert.equal(await steps(page).count(), 0);
+  });
+
+  it("count a key of bootstrap once it is used, and begin with an address for members", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { session, teamId } = await site.owner();
+    await site.deployment
+      .sql`update api_keys set last_used_at = now() where team_id = ${teamId} and env = 'test'`;
+    const page = await visits.open({ session, path: "/verify" });
+    await step(page, "Make a test key").getByText("done").waitFor();
+    await step(page, "Verify valid@example.com").getByText("done").waitFor();
+    const member = await site.member(session, newPerson(), "member");
+    const other = await visits.open({ session: member, path: "/verify" });
+    await step(other, "Verify an address").getByText("to do").waitFor();
+    assert.equal(await step(other, "Make a test key").count(), 0);
+    await verify(other, "exists@plain.test");
+    await step(other, "Verify an address").getByText("done").waitFor();
   });
 
   it("are hidden by who does not want them, and stay so", async (t) => {

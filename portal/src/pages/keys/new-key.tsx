@@ -1,4 +1,5 @@
 import { useQueryClient } from "@tanstack/react-query";
+import { useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { api, dataOf } from "../../api/client.ts";
 import { type Role, useIdentity } from "../../api/session.ts";
@@ -27,7 +28,8 @@ const TEST_ADDRESS = "valid@example.com";
 /** Makes a key, and shows its secret, once, and a call with it. */
 export function NewKey() {
   const queries = useQueryClient();
-  const [env, setEnv] = useState<Env>("live");
+  const { env: wanted = "live" } = useSearch({ from: "/frame/keys" });
+  const [env, setEnv] = useState<Env>(wanted);
   const { role: own, user } = useIdentity();
   // The role that most programs need.
   const [role, setRole] = useState<Role>("member");

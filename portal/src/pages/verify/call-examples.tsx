@@ -16,7 +16,7 @@ interface Props {
 /** The verification of an address as a call of the API. */
 export function CallExamples({ title, email }: Props) {
   const [language, setLanguage] = useState("curl");
-  const text = CALL_TEXTS[language]?.(`${location.origin}${BASE_PATH}/v1/verify`, email) ?? "";
+  const text = CALL_TEXTS[language]?.(location.origin + BASE_PATH, email) ?? "";
   return (
     <section className="card" aria-label={title}>
       <div className="page-head">
@@ -29,6 +29,12 @@ export function CallExamples({ title, email }: Props) {
       <pre>{text}</pre>
       <p className="muted">
         <code>RCPT_KEY</code> is an API key in the environment: <Link to="/keys">API keys</Link>.
+        {language === "TypeScript" && (
+          <>
+            {" "}
+            How to install <code>@rcpt/client</code>: <a href={`${BASE_PATH}/docs/client`}>client library</a>.
+          </>
+        )}
       </p>
     </section>
   );

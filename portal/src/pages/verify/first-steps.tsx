@@ -15,6 +15,9 @@ interface Step {
   what: ReactNode;
 }
 
+/** Keys that `bootstrap` made with the team: its owner may never have seen them. */
+const BOOTSTRAPPED = /^bootstrap (live|test)$/;
+
 /** The team's progress, according to the API; null: unknown. */
 function useProgress(isWanted: boolean) {
   const options = { staleTime: FRESH_MS, enabled: isWanted };
@@ -34,13 +37,57 @@ function useProgress(isWanted: boolean) {
     queryFn: () => dataOf(api.GET("/v1/keys", { params: { query: { limit: 100 } } })),
   });
   if (usage.data === undefined || jobs.data === undefined || keys.data === undefined) return null;
+  const used = keys.data.data.filter((key) => key.last_used_at !== null);
   return {
     hasVerified: usage.data.data.some(({ single, used }) => single + used > 0),
     hasList: jobs.data.data.length > 0,
-    hasKey: keys.data.data.length > 0,
-    hasCalled: keys.data.data.some((key) => key.last_used_at !== null),
+    hasTestKey: [...used, ...keys.data.data.filter(({ label }) => !BOOTSTRAPPED.test(label))].some(
+      ({ env }) => env === "test",
+    ),
+    hasTried: used.some(({ env }) => env === "test"),
+    hasCalled: used.some(({ env }) => env === "live"),
   };
 }
+
+type Progress = NonNullable<ReturnType<typeof useProgress>>;
+
+/** First for those who may make keys: a test key costs nothing. */
+const testSteps = ({ hasTestKey, hasTried }: Progress): Step[] => [
+  {
+    isDone: hasTestKey,
+    what: (
+      <>
+        <Link to="/keys" search={{ env: "test" }}>
+          Make a test key
+        </Link>
+        : it asks no mail server, and costs nothing.
+      </>
+    ),
+  },
+  {
+    isDone: hasTried,
+    what: (
+      <>
+        Verify <code>valid@example.com</code> with it: the call is shown with the new key.
+      </>
+    ),
+  },
+];
+
+const listStep = ({ hasList }: Progress): Step => ({
+  isDone: hasList,
+  what: <Link to="/lists/new">Verify a list.</Link>,
+});
+
+const callStep = ({ hasCalled }: Progress, isAdmin: boolean): Step => ({
+  isDone: hasCalled,
+  what: (
+    <>
+      <a href={`${BASE_PATH}/docs/api`}>Call the API</a> with a live key
+      {isAdmin ? "." : "; admins and owners make keys."}
+    </>
+  ),
+});
 
 /** Guides a new account. Steps are ticked automatically. It disappears when all are done, or when it is hidden. */
 export function FirstSteps({ hasVerified }: { hasVerified: boolean }) {
@@ -50,31 +97,13 @@ export function FirstSteps({ hasVerified }: { hasVerified: boolean }) {
   const [isHidden, setHidden] = useState(() => localStorage.getItem(HIDDEN) === team.id);
   const progress = useProgress(!isHidden);
   if (isHidden || progress === null || plan === null) return null;
-  const steps: Step[] = [
-    { isDone: hasVerified || progress.hasVerified, what: "Verify an address: above." },
-    ...(plan.bulk_bytes === 0
-      ? []
-      : [{ isDone: progress.hasList, what: <Link to="/lists/new">Verify a list.</Link> }]),
-    ...(isAdmin
-      ? [
-          {
-            isDone: progress.hasKey,
-            what: (
-              <>
-                <Link to="/keys">Make a key</Link> for your program; one for tests costs nothing.
-              </>
-            ),
-          },
-        ]
-      : []),
-    {
-      isDone: progress.hasCalled,
-      what: (
-        <>
-          <a href={`${BASE_PATH}/docs/api`}>Call the API</a> with it.
-        </>
-      ),
-    },
+  const first: Step[] = isAdmin
+    ? testSteps(progress)
+    : [{ isDone: hasVerified || progress.hasVerified, what: "Verify an address: above." }];
+  const steps = [
+    ...first,
+    ...(plan.bulk_bytes === 0 ? [] : [listStep(progress)]),
+    callStep(progress, isAdmin),
   ];
   if (steps.every(({ isDone }) => isDone)) return null;
   function hide(): void {
