@@ -26,8 +26,12 @@ export function collectTestFiles(root: string, filters: string[]): string[] {
   return [...new Set(found)];
 }
 
-/** Kinds of tests, and most files of a process: scenarios are long, and all cores are to be busy until the end. */
+/**
+ * Kinds of tests, and most files of a process: scenarios are long, and all cores are to be busy until the end. Those of the
+ * portal share a deployment and a browser in their process.
+ */
 const KINDS = [
+  { folder: "test/scenario/portal/", filesPerProcess: 5 },
   { folder: "test/scenario/", filesPerProcess: 5 },
   { folder: "test/integration/", filesPerProcess: 8 },
   { folder: "", filesPerProcess: 16 },

@@ -2,6 +2,7 @@
 // loaded and compiled once, and code that has become fast stays so: 50 to 70 % of the CPU of a process for each.
 import { before, beforeEach, describe } from "node:test";
 import { pathToFileURL } from "node:url";
+import { endProcess } from "./at-end.ts";
 import { awayFromMidnight } from "./midnight.ts";
 import { END_OF_FILE, written } from "./reporter.ts";
 
@@ -21,3 +22,4 @@ for (const path of process.argv.slice(2)) {
   process.stdout.write(END_OF_FILE);
   process.stderr.write(END_OF_FILE);
 }
+await endProcess();

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
-import { after, afterEach, before } from "node:test";
+import { afterEach, before } from "node:test";
 import type { Browser, BrowserContext, Page } from "playwright-core";
+import { atEndOfProcess } from "../../scripts/test/at-end.ts";
 import { packagedBrowser } from "./packaged-browser.ts";
 
 // An import would have Node.js look for exports in all of the package's source, which takes as long as running it.
@@ -97,14 +98,33 @@ async function empty({ page, context }: Window): Promise<void> {
   await page.setViewportSize(WINDOW);
 }
 
+/** The browser of all files of the process, with the windows that visitors have left. */
+interface SharedBrowser {
+  /** null: none runs on this system. */
+  browser: Browser | null;
+  free: Window[];
+}
+let shared: Promise<SharedBrowser> | null = null;
+
+/** Launches it for the first file, and again after one that it did not survive. */
+async function sharedBrowser(): Promise<SharedBrowser> {
+  const before = await shared;
+  if (before === null || before.browser?.isConnected() === false) {
+    shared = launch().then((browser) => ({ browser, free: [] }));
+    const { browser } = await shared;
+    if (browser === null) console.log("# no browser runs here: tests of pages are skipped");
+    else atEndOfProcess(() => browser.close());
+  }
+  return shared as Promise<SharedBrowser>;
+}
+
 /** A real browser for the tests of the calling file; a test fails by the complaints of its visitors' pages. */
 export function useBrowser(): TestBrowser {
   let browser: Browser | null = null;
   let free: Window[] = [];
   let used: { window: Window; isAltered: boolean }[] = [];
   before(async () => {
-    browser = await launch();
-    if (browser === null) console.log("# no browser runs here: tests of pages are skipped");
+    ({ browser, free } = await sharedBrowser());
   });
   afterEach(async () => {
     const left = used;
@@ -121,10 +141,6 @@ export function useBrowser(): TestBrowser {
       else await window.context.close();
     }
     assert.deepEqual(complaints, []);
-  });
-  after(async () => {
-    free = [];
-    await browser?.close();
   });
   return {
     get isThere() {

@@ -1,9 +1,10 @@
 import { after, before } from "node:test";
+import { atEndOfProcess } from "../../scripts/test/at-end.ts";
 import { createMailSink, type MailSink } from "./mail-sink.ts";
 import { createPathProxy } from "./path-proxy.ts";
 import { PASSWORD } from "./portal.ts";
 import { createDeployment, type TestApi, type TestDeployment } from "./service.ts";
-import { createClosing } from "./store.ts";
+import { type Closer, createClosing } from "./store.ts";
 import { until } from "./until.ts";
 
 /** The portal as users reach it: below a path of its host, behind a proxy, with outgoing mail. */
@@ -30,38 +31,59 @@ export function newPerson(): string {
   return `visitor${people}@example.com`;
 }
 
+type SiteParts = Pick<PortalSite, "url" | "api" | "deployment" | "sink">;
+interface SiteOptions {
+  /** A bulk worker runs jobs. */
+  lists?: boolean;
+  settings?: () => Record<string, string>;
+}
+
+async function startSite(closing: Closer, options: SiteOptions): Promise<SiteParts> {
+  const deployment = await createDeployment();
+  closing.after(() => deployment.stop());
+  const sink = await createMailSink();
+  closing.after(() => sink.close());
+  const proxy = await createPathProxy("/base");
+  closing.after(() => proxy.close());
+  const settings = {
+    PUBLIC_URL: proxy.url,
+    TRUSTED_PROXIES: "127.0.0.1",
+    SMTP_OUT_URL: sink.url,
+    SMTP_OUT_FROM: "rcpt@sender.example",
+    ...options.settings?.(),
+  };
+  const api = await deployment.startApi(settings);
+  await deployment.startRelay(settings);
+  if (options.lists === true) await deployment.startBulk(settings);
+  proxy.forwardTo(api.url);
+  return { url: proxy.url, api, deployment, sink };
+}
+
+/** The site of all files of the process that ask for nothing special; null: none has yet. */
+let shared: Promise<SiteParts> | null = null;
+
+function sharedSite(): Promise<SiteParts> {
+  if (shared === null) {
+    const closing = createClosing();
+    atEndOfProcess(closing.close);
+    shared = startSite(closing, {});
+  }
+  return shared;
+}
+
 /**
- * Starts it before the tests of the calling file and stops it at the end.
- * @param options `lists`: a bulk worker runs jobs
+ * Starts it before the tests of the calling file. With `options` it is the file's own, and stops at its end; else the files
+ * of a process share one: a test makes its own teams and people, and changes nothing of others.
  */
-export function usePortalSite(
-  options: { lists?: boolean; settings?: () => Record<string, string> } = {},
-): PortalSite {
-  const closing = createClosing();
-  let parts: Pick<PortalSite, "url" | "api" | "deployment" | "sink"> | null = null;
+export function usePortalSite(options?: SiteOptions): PortalSite {
+  let parts: SiteParts | null = null;
   const started = () => {
     if (parts === null) throw new Error("not started yet");
     return parts;
   };
+  const closing = createClosing();
   before(async () => {
-    const deployment = await createDeployment();
-    closing.after(() => deployment.stop());
-    const sink = await createMailSink();
-    closing.after(() => sink.close());
-    const proxy = await createPathProxy("/base");
-    closing.after(() => proxy.close());
-    const settings = {
-      PUBLIC_URL: proxy.url,
-      TRUSTED_PROXIES: "127.0.0.1",
-      SMTP_OUT_URL: sink.url,
-      SMTP_OUT_FROM: "rcpt@sender.example",
-      ...options.settings?.(),
-    };
-    const api = await deployment.startApi(settings);
-    await deployment.startRelay(settings);
-    if (options.lists === true) await deployment.startBulk(settings);
-    proxy.forwardTo(api.url);
-    parts = { url: proxy.url, api, deployment, sink };
+    parts = await (options === undefined ? sharedSite() : startSite(closing, options));
   });
   after(closing.close);
   return {

@@ -13,7 +13,7 @@ import { testLog } from "./log.ts";
 export const silentLog = testLog;
 
 /** Accepts functions to run at the end: a test's context, or a `Closing` of a file. */
-interface Closer {
+export interface Closer {
   after(close: () => void | Promise<void>): void;
 }
 

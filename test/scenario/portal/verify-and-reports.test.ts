@@ -160,8 +160,17 @@ describe("the first steps", () => {
   });
 });
 
+/** Made by the first test that asks, for all that only look at it. */
+function once(make: () => Promise<string>): () => Promise<string> {
+  let made: Promise<string> | null = null;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
+
 /** A team that used every day of the last year, and was charged 90 units on each before today. */
-async function busyTeam(): Promise<string> {
+const busyTeam = once(async () => {
   const { session, teamId } = await site.owner();
   await site.deployment.sql`
     insert into usage_days (team_id, day, single, bulk, cached, valid, invalid, risky, unknown)
@@ -170,7 +179,7 @@ async function busyTeam(): Promise<string> {
     insert into quota_days (team_id, day, used)
     select ${teamId}, (now() at time zone 'UTC')::date - i, 90 from generate_series(1, 364) as i`;
   return session;
-}
+});
 
 const chart = (page: Page, name: string) => page.getByRole("figure", { name });
 /** How many parts of bars are drawn. */
@@ -214,7 +223,7 @@ describe("the charts of the usage", () => {
 });
 
 /** A team that has reported enough to tell, with answers that were wrong. */
-async function reportingTeam(): Promise<string> {
+const reportingTeam = once(async () => {
   const { session } = await site.owner();
   const many = (count: number, name: string, event: object) =>
     Array.from({ length: count }, (_, i) => ({ address: `${name}${i}@customer.example`, ...event }));
@@ -239,7 +248,7 @@ async function reportingTeam(): Promise<string> {
   const { status } = await site.api.send("POST", "/v1/feedback", { key: session, body: { events } });
   assert.equal(status, 200);
   return session;
-}
+});
 
 const rowOf = (table: string, words: RegExp) => ({ table, words });
 

@@ -54,4 +54,6 @@ test("a process has 16 unit tests, 8 integration tests or 5 scenarios at most, a
   const scenarios = filesOf("test/scenario", 6);
   assert.deepEqual(lengths(scenarios), [3, 3]);
   assert.deepEqual(inProcesses(root, scenarios)[0], [scenarios[0], scenarios[2], scenarios[4]]);
+  // Those of the portal share what they start among themselves.
+  assert.deepEqual(lengths([...scenarios, ...filesOf("test/scenario/portal", 5)]), [5, 3, 3]);
 });
