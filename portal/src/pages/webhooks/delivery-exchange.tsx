@@ -46,7 +46,7 @@ export function DeliveryExchange({ webhookId, of: delivery }: { webhookId: strin
     return exchange.isPending ? <Loading /> : <Failure error={exchange.error} />;
   const { request_body: request, response_body: response } = exchange.data;
   return (
-    <div className="stack">
+    <div className="stack exchange">
       <Body title="Request" text={request} />
       {response !== null && <Body title="Answer" text={response} />}
       {response === null && (
