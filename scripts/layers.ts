@@ -5,7 +5,7 @@
 // are no longer needed and lowers counts that have shrunk; it never adds.
 import { readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { checkSources } from "./layers/check.ts";
+import { checkLength, checkSources } from "./layers/check.ts";
 import { checkExceptions, type Exceptions, tighten } from "./layers/exceptions.ts";
 import { CODE_FOLDERS, filesIn, isCode, readTexts } from "./layers/files.ts";
 import { findingsOf, RULES } from "./layers/measures.ts";
@@ -27,7 +27,15 @@ if (process.argv.includes("--tighten")) {
   known = tighten(found, known);
   writeFileSync(KNOWN, `${JSON.stringify(known, null, 2)}\n`);
 }
-const broken = [...checkSources(trees), ...checkExceptions(found, known)];
+const styles = readTexts(
+  ROOT,
+  paths.filter((path) => path.endsWith(".css")),
+);
+const broken = [
+  ...checkSources(trees),
+  ...[...styles].flatMap(([path, text]) => checkLength(path, text)),
+  ...checkExceptions(found, known),
+];
 for (const line of broken) console.error(line);
 const exceptions = RULES.map((rule) => `${Object.keys(known[rule]).length} ${rule}`).join(", ");
 console.log(

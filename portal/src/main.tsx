@@ -7,7 +7,9 @@ import { WaitNotice } from "./components/wait-notice.tsx";
 import { router } from "./router.tsx";
 import "./styles/tokens.css";
 import "./styles/base.css";
+import "./styles/frame.css";
 import "./styles/components.css";
+import "./styles/tables.css";
 import "./styles/lists.css";
 
 const root = document.getElementById("root");

@@ -140,7 +140,7 @@ const team = createRoute({
 const blocklist = createRoute({
   getParentRoute: () => frame,
   path: "/blocklist",
-  component: lazyRouteComponent(() => import("./pages/blocklist/blocklist.tsx"), "BlocklistPage"),
+  component: lazyRouteComponent(() => import("./pages/domains/blocklist.tsx"), "BlocklistPage"),
 });
 const webhooks = createRoute({
   getParentRoute: () => frame,
@@ -150,7 +150,7 @@ const webhooks = createRoute({
 const overrides = createRoute({
   getParentRoute: () => frame,
   path: "/overrides",
-  component: lazyRouteComponent(() => import("./pages/overrides/overrides.tsx"), "OverridesPage"),
+  component: lazyRouteComponent(() => import("./pages/domains/overrides.tsx"), "OverridesPage"),
 });
 const deployment = createRoute({
   getParentRoute: () => frame,
@@ -165,7 +165,7 @@ const billing = createRoute({
 const settings = createRoute({
   getParentRoute: () => frame,
   path: "/settings",
-  component: lazyRouteComponent(() => import("./pages/settings/settings.tsx"), "SettingsPage"),
+  component: lazyRouteComponent(() => import("./pages/settings.tsx"), "SettingsPage"),
 });
 
 export const router = createRouter({

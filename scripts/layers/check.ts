@@ -45,6 +45,12 @@ function privateWords({ text }: SourceFile): [line: number, word: string][] {
   ]);
 }
 
+/** A file of code or styles that is too long. */
+export function checkLength(path: string, text: string): string[] {
+  const lines = text.trimEnd().split("\n").length;
+  return lines > FILE_LINES_MAX ? [`${path}:1 has ${lines} lines, ${FILE_LINES_MAX} at most`] : [];
+}
+
 function checkFile(path: string, file: SourceFile): string[] {
   const found: string[] = [];
   const isProduct = /^(src|workers)\/|^packages\/[a-z]+\/src\//.test(path);
@@ -60,9 +66,7 @@ function checkFile(path: string, file: SourceFile): string[] {
     for (const [at, word] of privateWords(file))
       found.push(`${path}:${at} "${word}" is a word of this project alone: use the field's term`);
   }
-  const lines = file.text.trimEnd().split("\n").length;
-  if (lines > FILE_LINES_MAX) found.push(`${path}:1 has ${lines} lines, ${FILE_LINES_MAX} at most`);
-  return found;
+  return [...found, ...checkLength(path, file.text)];
 }
 
 type Graph = ReadonlyMap<string, Iterable<string>>;

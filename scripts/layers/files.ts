@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 
 /** The folders that hold the project's own code. */
-export const CODE_FOLDERS = ["src", "workers", "scripts", "bench", "test", "packages"] as const;
+export const CODE_FOLDERS = ["src", "workers", "scripts", "bench", "test", "packages", "portal/src"] as const;
 /** Generated files and packages, which the rules do not apply to. */
 const MADE = /(^|\/)(dist|node_modules)\/|\/schema\.d\.ts$/;
 
@@ -19,7 +19,7 @@ export function filesIn(root: string, folders: readonly string[]): string[] {
 }
 
 export function isCode(path: string): boolean {
-  return /\.m?[tj]s$/.test(path);
+  return /\.m?[tj]sx?$/.test(path);
 }
 
 export function readTexts(root: string, paths: readonly string[]): Map<string, string> {

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import { ForeignText } from "../../components/foreign-text.tsx";
-import { Table } from "../../components/table.tsx";
+import { Table } from "../../components/tables/table.tsx";
 import { VerdictBadge } from "../../components/verdict-badge.tsx";
 import { grouped } from "../../words/numbers.ts";
 import { type Accuracy, byVerdict, type Counts, FEW, type Group, messagesOf } from "./read-accuracy.ts";

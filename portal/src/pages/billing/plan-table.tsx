@@ -1,6 +1,6 @@
 import type { Plan } from "../../api/plans.ts";
 import { Button } from "../../components/button.tsx";
-import { TableScroll } from "../../components/table-scroll.tsx";
+import { TableScroll } from "../../components/tables/table-scroll.tsx";
 import { INTERVALS } from "../../words/billing.ts";
 import { grouped } from "../../words/numbers.ts";
 import { TIERS } from "../../words/tiers.ts";

@@ -1,20 +1,17 @@
 import { useQuery } from "@tanstack/react-query";
-import { api, dataOf } from "../../api/client.ts";
 import { useHasRole, useIdentity } from "../../api/session.ts";
 import { ForeignText } from "../../components/foreign-text.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Failure, Notice } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
-import { Table } from "../../components/table.tsx";
+import { Table } from "../../components/tables/table.tsx";
 import { Time } from "../../components/time.tsx";
 import { duration } from "../../words/durations.ts";
 import { grouped } from "../../words/numbers.ts";
+import { type Deployment, readDeployment } from "./read-deployment.ts";
 import { Routes } from "./routes.tsx";
 
 const REFRESH_MS = 10_000;
-
-const readDeployment = () => dataOf(api.GET("/v1/deployment"));
-export type Deployment = Awaited<ReturnType<typeof readDeployment>>;
 
 function Breakers({ of: { breakers, breakers_open: open } }: { of: Deployment["egress"] }) {
   if (open === 0) return <p className="muted">No site blocks us, as far as this process knows.</p>;

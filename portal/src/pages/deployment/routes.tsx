@@ -1,8 +1,8 @@
 import { ForeignText } from "../../components/foreign-text.tsx";
 import { Loading } from "../../components/loading.tsx";
-import { Table } from "../../components/table.tsx";
+import { Table } from "../../components/tables/table.tsx";
 import { Time } from "../../components/time.tsx";
-import type { Deployment } from "./deployment.tsx";
+import type { Deployment } from "./read-deployment.ts";
 
 type Route = Deployment["egress"]["routes"][number];
 type Finding = Route["findings"][number];

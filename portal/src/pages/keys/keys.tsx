@@ -1,68 +1,12 @@
-import { useQueryClient } from "@tanstack/react-query";
-import { api, dataOf } from "../../api/client.ts";
 import { useHasRole } from "../../api/session.ts";
-import { pageQuery, usePages } from "../../api/use-pages.ts";
 import { BASE_PATH } from "../../base-path.ts";
-import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
-import { ForeignText } from "../../components/foreign-text.tsx";
 import { Notice } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
-import { PagedTable } from "../../components/paged-table.tsx";
-import { Time } from "../../components/time.tsx";
+import { KeyTable } from "./key-table.tsx";
 import { NewKey } from "./new-key.tsx";
-
-type Key = Awaited<ReturnType<typeof readPage>>["data"][number];
-
-const readPage = (cursor: string | null) =>
-  dataOf(api.GET("/v1/keys", { params: { query: pageQuery(cursor) } }));
-
-function KeyRow({ of: key }: { of: Key }) {
-  const queries = useQueryClient();
-  const mayRevoke = useHasRole("admin");
-  async function revoke(): Promise<void> {
-    await api.DELETE("/v1/keys/{id}", { params: { path: { id: key.id } } });
-    await queries.invalidateQueries({ queryKey: ["keys"] });
-  }
-  return (
-    <tr>
-      <th scope="row">
-        <ForeignText>{key.label}</ForeignText>
-      </th>
-      <td>
-        <span className={`badge ${key.env === "test" ? "risky" : ""}`}>{key.env}</span>
-      </td>
-      <td>{key.role}</td>
-      <td>
-        <code>
-          {key.prefix}…{key.last4}
-        </code>
-      </td>
-      <td>
-        <Time at={key.created_at} />
-      </td>
-      <td>{key.last_used_at === null ? "never" : <Time at={key.last_used_at} />}</td>
-      <td>
-        {mayRevoke && (
-          <ConfirmDialog trigger="Revoke" title="Revoke the key?" action="Revoke" onConfirm={revoke}>
-            <p>
-              Programs that use{" "}
-              <strong>
-                <ForeignText>{key.label}</ForeignText>
-              </strong>{" "}
-              are refused within a second. This cannot be taken back.
-            </p>
-          </ConfirmDialog>
-        )}
-      </td>
-    </tr>
-  );
-}
-
-const COLUMNS = ["Name", "Kind", "Role", "Key", "Made", "Last used", { hidden: "Revoke" }];
 
 export function KeysPage() {
   const isAdmin = useHasRole("admin");
-  const keys = usePages(["keys"], readPage);
   return (
     <>
       <PageHead title="API keys">
@@ -74,14 +18,7 @@ export function KeysPage() {
         <Notice>Keys are made and revoked by admins and owners of the team; you are a member.</Notice>
       )}
       <section className="card" aria-label="Keys of the team">
-        <PagedTable
-          label="Keys"
-          pages={keys}
-          columns={COLUMNS}
-          row={(key) => <KeyRow key={key.id} of={key} />}
-          empty={<p className="muted">No keys yet. A test key costs nothing: make one, and try the API.</p>}
-          more="Older ones"
-        />
+        <KeyTable />
       </section>
     </>
   );

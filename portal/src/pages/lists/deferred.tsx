@@ -3,7 +3,7 @@ import { api, dataOf } from "../../api/client.ts";
 import { ForeignText } from "../../components/foreign-text.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Failure } from "../../components/notice.tsx";
-import { Table } from "../../components/table.tsx";
+import { Table } from "../../components/tables/table.tsx";
 import { Time } from "../../components/time.tsx";
 import { type BulkJob, hasEnded } from "../../words/jobs.ts";
 import { counted, grouped } from "../../words/numbers.ts";

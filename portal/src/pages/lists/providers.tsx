@@ -5,7 +5,7 @@ import { Button } from "../../components/button.tsx";
 import { ForeignText } from "../../components/foreign-text.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Failure } from "../../components/notice.tsx";
-import { Table } from "../../components/table.tsx";
+import { Table } from "../../components/tables/table.tsx";
 import { type BulkJob, hasEnded } from "../../words/jobs.ts";
 import { grouped } from "../../words/numbers.ts";
 import { VERDICTS } from "../../words/reasons.ts";

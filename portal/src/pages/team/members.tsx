@@ -5,11 +5,9 @@ import { identityQuery, type Role, useHasRole, useIdentity } from "../../api/ses
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
 import { ForeignText } from "../../components/foreign-text.tsx";
 import { Failure } from "../../components/notice.tsx";
-import { Table } from "../../components/table.tsx";
+import { Table } from "../../components/tables/table.tsx";
 import { Time } from "../../components/time.tsx";
-import type { readTeam } from "./team.tsx";
-
-type Member = Awaited<ReturnType<typeof readTeam>>["members"][number];
+import type { Member } from "./read-team.ts";
 
 const ROLES: readonly Role[] = ["member", "admin", "owner"];
 

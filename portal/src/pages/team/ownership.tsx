@@ -7,9 +7,7 @@ import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
 import { Field } from "../../components/field.tsx";
 import { ForeignText } from "../../components/foreign-text.tsx";
 import { Select } from "../../components/select.tsx";
-import type { readTeam } from "./team.tsx";
-
-type Member = Awaited<ReturnType<typeof readTeam>>["members"][number];
+import type { Member } from "./read-team.ts";
 
 /** Makes another member an owner, and oneself an admin, at once. */
 export function TransferOwnership({ members }: { members: readonly Member[] }) {

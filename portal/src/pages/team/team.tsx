@@ -12,9 +12,9 @@ import { Invitations } from "./invitations.tsx";
 import { Members } from "./members.tsx";
 import { OwnTeams } from "./own-teams.tsx";
 import { DeleteTeam, TransferOwnership } from "./ownership.tsx";
+import { readTeam } from "./read-team.ts";
 
 const teamKey = ["team"];
-export const readTeam = () => dataOf(api.GET("/v1/team"));
 
 function Rename({ name }: { name: string }) {
   const queries = useQueryClient();

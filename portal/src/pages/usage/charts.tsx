@@ -1,5 +1,5 @@
 import { VERDICTS, type Verdict } from "../../words/reasons.ts";
-import type { Day } from "./history.tsx";
+import type { Day } from "./read-history.ts";
 import { StackedBars } from "./stacked-bars.tsx";
 
 const VERDICT_NAMES = Object.keys(VERDICTS) as Verdict[];

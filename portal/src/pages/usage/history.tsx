@@ -1,17 +1,13 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { lazy, Suspense } from "react";
-import { api, dataOf } from "../../api/client.ts";
 import { Button } from "../../components/button.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Failure } from "../../components/notice.tsx";
-import { Table } from "../../components/table.tsx";
+import { Table } from "../../components/tables/table.tsx";
 import { counted, grouped } from "../../words/numbers.ts";
+import { type Day, readHistory } from "./read-history.ts";
 import { saveFile } from "./save-file.ts";
 import "../../styles/charts.css";
-
-const readHistory = (days: number) => dataOf(api.GET("/v1/usage/history", { params: { query: { days } } }));
-/** A day of the API's usage history. */
-export type Day = Awaited<ReturnType<typeof readHistory>>["data"][number];
 
 const COLUMNS: readonly { title: string; name: string; of(day: Day): number }[] = [
   { title: "Units charged", name: "used", of: (day) => day.used },

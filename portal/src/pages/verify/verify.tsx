@@ -8,13 +8,22 @@ import { shownText } from "../../components/foreign-text.tsx";
 import { Failure } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
 import { NoProbing } from "../../components/plan-limits.tsx";
-import { REASONS, VERDICTS } from "../../words/reasons.ts";
+import { REASONS, VERDICTS, type VerificationResult } from "../../words/reasons.ts";
 import { CallExamples } from "./call-examples.tsx";
 import { FirstSteps } from "./first-steps.tsx";
 import { Result } from "./result.tsx";
 
 const verify = (email: string) =>
   dataOf(api.GET("/v1/verify", { params: { query: { email, evidence: true } } }));
+
+/** The result in a sentence, for screen readers. */
+function Spoken({ result: { email, verdict, reason } }: { result: VerificationResult }) {
+  return (
+    <span className="visually-hidden">
+      {shownText(email)}: {VERDICTS[verdict]}. {REASONS[reason].says}
+    </span>
+  );
+}
 
 /** Verifies one address, and shows the result. */
 export function VerifyPage() {
@@ -59,12 +68,7 @@ export function VerifyPage() {
           </Button>
           <span className="muted" role="status">
             {check.isPending && "Checking the domain, the lists and the mailbox…"}
-            {check.data !== undefined && (
-              <span className="visually-hidden">
-                {shownText(check.data.email)}: {VERDICTS[check.data.verdict]}.{" "}
-                {REASONS[check.data.reason].says}
-              </span>
-            )}
+            {check.data !== undefined && <Spoken result={check.data} />}
           </span>
         </div>
       </form>

@@ -45,9 +45,9 @@ function EventChoice({ chosen, onChange }: EventChoiceProps) {
     onChange(next);
   }
   return (
-    <fieldset className="choices">
+    <fieldset className="stack">
       <legend>Events that it receives</legend>
-      <label className="choice">
+      <label className="check">
         <input
           type="checkbox"
           checked={chosen === null}
@@ -57,7 +57,7 @@ function EventChoice({ chosen, onChange }: EventChoiceProps) {
       </label>
       {chosen !== null &&
         CHOICES.map((event) => (
-          <label className="choice" key={event}>
+          <label className="check" key={event}>
             <input type="checkbox" checked={chosen.has(event)} onChange={() => toggle(event)} />
             <span>
               <code>{event}</code> <span className="muted">{EVENTS[event]}</span>

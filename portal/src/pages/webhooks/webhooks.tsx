@@ -8,12 +8,11 @@ import { BASE_PATH } from "../../base-path.ts";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
 import { Notice } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
-import { Paged } from "../../components/paged.tsx";
 import { Secret } from "../../components/secret.tsx";
+import { Paged } from "../../components/tables/paged.tsx";
 import { TIERS } from "../../words/tiers.ts";
 import { NewWebhook } from "./new-webhook.tsx";
 import { WebhookCard } from "./webhook-card.tsx";
-import "../../styles/webhooks.css";
 
 const readPage = (cursor: string | null) =>
   dataOf(api.GET("/v1/webhooks", { params: { query: pageQuery(cursor) } }));

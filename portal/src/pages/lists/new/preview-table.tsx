@@ -1,5 +1,5 @@
 import { ForeignText } from "../../../components/foreign-text.tsx";
-import { TableScroll } from "../../../components/table-scroll.tsx";
+import { TableScroll } from "../../../components/tables/table-scroll.tsx";
 import { counted, grouped } from "../../../words/numbers.ts";
 import { columnTitle } from "../layout-words.ts";
 import { columnCount, type Preview } from "./use-preview.ts";

@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { api, dataOf } from "../../../api/client.ts";
 import { ConfirmDialog } from "../../../components/confirm-dialog.tsx";
 import { ForeignText, shownText } from "../../../components/foreign-text.tsx";
-import { Table } from "../../../components/table.tsx";
+import { Table } from "../../../components/tables/table.tsx";
 import { Time } from "../../../components/time.tsx";
 import { deleteUpload } from "../../../uploads/file-upload.ts";
 import { byteSize } from "../../../words/bytes.ts";

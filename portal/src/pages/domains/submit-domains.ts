@@ -1,6 +1,6 @@
 import { api, dataOf, Problem } from "../../api/client.ts";
 import { sendWhenAllowed } from "../../api/send-each.ts";
-import { type DomainsOutcome, NO_DOMAINS } from "../../components/domains/domains-form.tsx";
+import { type DomainsOutcome, NO_DOMAINS } from "./domains-form.tsx";
 
 const PER_REQUEST = 500;
 

@@ -1,13 +1,13 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { api } from "../../api/client.ts";
-import { useIdentity } from "../../api/session.ts";
-import { Button } from "../../components/button.tsx";
-import { Field } from "../../components/field.tsx";
-import { ForeignText, shownText } from "../../components/foreign-text.tsx";
-import { Failure, Notice } from "../../components/notice.tsx";
-import { PageHead } from "../../components/page-head.tsx";
-import { useForm } from "../../components/use-form.ts";
+import { api } from "../api/client.ts";
+import { useIdentity } from "../api/session.ts";
+import { Button } from "../components/button.tsx";
+import { Field } from "../components/field.tsx";
+import { ForeignText, shownText } from "../components/foreign-text.tsx";
+import { Failure, Notice } from "../components/notice.tsx";
+import { PageHead } from "../components/page-head.tsx";
+import { useForm } from "../components/use-form.ts";
 
 function ChangePassword() {
   const [isDone, setDone] = useState(false);

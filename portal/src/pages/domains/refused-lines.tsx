@@ -1,5 +1,5 @@
-import { ForeignText } from "../foreign-text.tsx";
-import { Table } from "../table.tsx";
+import { ForeignText } from "../../components/foreign-text.tsx";
+import { Table } from "../../components/tables/table.tsx";
 
 const SHOWN = 200;
 

@@ -1,11 +1,11 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
+import { Button } from "../../components/button.tsx";
+import { Failure, Notice } from "../../components/notice.tsx";
+import { TextArea } from "../../components/text-area.tsx";
+import { useForm } from "../../components/use-form.ts";
 import { domainsOf } from "../../words/domains.ts";
 import { counted, grouped } from "../../words/numbers.ts";
-import { Button } from "../button.tsx";
-import { Failure, Notice } from "../notice.tsx";
-import { TextArea } from "../text-area.tsx";
-import { useForm } from "../use-form.ts";
 import { RefusedLines } from "./refused-lines.tsx";
 
 /** Results of the pasted domains so far. */

@@ -1,8 +1,8 @@
 import type { ReactNode } from "react";
-import type { usePages } from "../api/use-pages.ts";
-import { Button } from "./button.tsx";
-import { Loading } from "./loading.tsx";
-import { Failure } from "./notice.tsx";
+import type { usePages } from "../../api/use-pages.ts";
+import { Button } from "../button.tsx";
+import { Loading } from "../loading.tsx";
+import { Failure } from "../notice.tsx";
 
 interface Props<T> {
   pages: ReturnType<typeof usePages<T>>;

@@ -3,14 +3,14 @@ import { api, dataOf } from "../../api/client.ts";
 import { useHasRole } from "../../api/session.ts";
 import { pageQuery, usePages } from "../../api/use-pages.ts";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
-import { FindField } from "../../components/domains/find-field.tsx";
-import { useFind } from "../../components/domains/use-find.ts";
 import { ForeignText } from "../../components/foreign-text.tsx";
 import { Notice } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
-import { PagedTable } from "../../components/paged-table.tsx";
+import { PagedTable } from "../../components/tables/paged-table.tsx";
 import { Time } from "../../components/time.tsx";
+import { FindField } from "./find-field.tsx";
 import { NewEntries } from "./new-entries.tsx";
+import { useFind } from "./use-find.ts";
 
 const blocklistKey = ["blocklist"];
 const readPage = (cursor: string | null) =>

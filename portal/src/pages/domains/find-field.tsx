@@ -1,5 +1,5 @@
+import { Field } from "../../components/field.tsx";
 import { grouped } from "../../words/numbers.ts";
-import { Field } from "../field.tsx";
 
 interface Props {
   text: string;

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { api, Problem } from "../../api/client.ts";
 import { sendEach } from "../../api/send-each.ts";
-import { DomainsForm, type DomainsOutcome, NO_DOMAINS } from "../../components/domains/domains-form.tsx";
+import { DomainsForm, type DomainsOutcome, NO_DOMAINS } from "./domains-form.tsx";
 
 function withEnd(outcome: DomainsOutcome, domain: string, error: unknown): DomainsOutcome {
   if (error === null) return { ...outcome, taken: outcome.taken + 1 };
