@@ -38,6 +38,8 @@ async function checkWidth(page: Page, name: string): Promise<void> {
   if (SCREENSHOTS === undefined) return;
   const isDark = await page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches");
   const file = `${name.toLowerCase().replaceAll(" ", "-")}-${width}-${isDark ? "dark" : "light"}.png`;
+  // What lies under the mouse looks different.
+  await page.mouse.move(0, 0);
   await page.screenshot({ path: join(SCREENSHOTS, file), fullPage: true });
 }
 

@@ -14,9 +14,9 @@ export const EVENTS: Readonly<Record<EventType, string>> = {
   "bulk.completed": "A list is done, and its results are there.",
   "bulk.failed": "A list could not be verified, and why.",
   "bulk.cancelled": "A list was cancelled.",
-  "quota.threshold_reached": "80 % or all of the day's quota is used.",
+  "quota.threshold_reached": "80% or all of the day's quota is used.",
   "team.member_joined": "A member has joined the team.",
-  "disposable.merged": "Disposable overrides are in effect from now on.",
+  "disposable.merged": "Domains that were marked as disposable are in effect from now on.",
   ping: "A trial, sent when you ask for it.",
 };
 

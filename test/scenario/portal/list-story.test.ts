@@ -117,7 +117,7 @@ describe("a list of 100,000 rows", () => {
     await page.getByRole("heading", { name: "New list" }).waitFor();
     await uploadWithReload(page);
     await page.getByRole("button", { name: /^Verify about [\d,]+ rows$/ }).click();
-    const progress = page.getByText(/^[1-9][\d,]* of 100,000 rows$/);
+    const progress = page.getByText(/^[1-9][\d,]* of 100,000 rows answered$/);
     await progress.waitFor();
 
     const lost = page.getByText(/^The connection is lost/);

@@ -66,6 +66,17 @@ describe("the lists of a team", () => {
     const providers = page.getByRole("region", { name: "Rows by provider" }).locator("tbody tr");
     assert.deepEqual(await providers.allTextContents(), ["Others, or none52300", "google10001"]);
 
+    await page.getByText("1 row repeats an address. It is included").waitFor();
+    // Reasons of these rows alone are offered.
+    assert.deepEqual(
+      (
+        await page
+          .getByLabel("Reason")
+          .locator("option")
+          .evaluateAll((options) => options.map((o) => (o as HTMLOptionElement).value))
+      ).sort(),
+      ["", "accepted_mailbox", "invalid_format", "mailbox_not_found", "null_mx", "smtp_protocol_error"],
+    );
     await page.getByLabel("Reason").selectOption("null_mx");
     await rowOf("The domain says that it takes no mail.").waitFor();
     await rowOf("there is no such mailbox").waitFor({ state: "detached" });
@@ -101,7 +112,8 @@ describe("the lists of a team", () => {
     await openLists(page);
     const line = page.getByRole("row").filter({ hasText: "Pasted addresses" });
     await line.getByText("Completed").waitFor();
-    await line.getByRole("img", { name: /^Valid 33/ }).waitFor();
+    await line.getByRole("img", { name: /^Valid 33\.3%/ }).waitFor();
+    await line.getByText("33.3% valid", { exact: true }).waitFor();
   });
 
   it("show names and cells of strangers as text", async (t) => {
@@ -204,9 +216,13 @@ describe("for everybody", () => {
       { length: 12 },
       (_, i) => `Person ${i},${i % 3 ? "exists" : "missing"}-${i}@plain.test`,
     );
+    atGoogle("gmail.com");
+    const atProvider = Array.from({ length: 3 }, (_, i) => `Friend ${i},exists-friend${i}@gmail.com`);
+    const cells = ["exists-0@plain.test", '"exists-a@plain.test, exists-b@plain.test"', ""];
+    const odd = cells.map((cell) => `Someone,${cell}`);
     await submitFile(
       session,
-      `Name,Email\n${people.join("\n")}\nNobody,\n`,
+      `Name,Email\n${[...people, ...atProvider, ...odd].join("\n")}\n`,
       "customers of the spring campaign.csv",
     );
     await submitFile(

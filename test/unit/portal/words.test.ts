@@ -4,7 +4,9 @@ import { pastedAddresses } from "../../../portal/src/pages/lists/new/pasted.ts";
 import { byteSize } from "../../../portal/src/words/bytes.ts";
 import { domainsOf } from "../../../portal/src/words/domains.ts";
 import { duration } from "../../../portal/src/words/durations.ts";
-import { counted } from "../../../portal/src/words/numbers.ts";
+import { counted, percent } from "../../../portal/src/words/numbers.ts";
+import { REASONS, type Reason } from "../../../portal/src/words/reasons.ts";
+import { VERDICT_ROWS } from "../../../src/verification/verdict/table.ts";
 
 describe("pasted addresses", () => {
   it("are a line each, or parted by what people put between them", () => {
@@ -44,6 +46,19 @@ describe("counts", () => {
     assert.deepEqual(rows, ["0 rows", "1 row", "2 rows", "1,234 rows"]);
     assert.equal(counted(1, "address", "addresses"), "1 address");
     assert.equal(counted(2, "row is", "rows are"), "2 rows are");
+  });
+});
+
+describe("shares", () => {
+  it("have a digit behind the point where there is one", () => {
+    assert.deepEqual([0, 0.1, 0.6154, 1].map(percent), ["0%", "10%", "61.5%", "100%"]);
+  });
+});
+
+describe("reasons", () => {
+  it("come with the verdict of the verdict table", () => {
+    for (const { reason, verdict } of Object.values(VERDICT_ROWS))
+      assert.equal(REASONS[reason as Reason].verdict, verdict, reason);
   });
 });
 

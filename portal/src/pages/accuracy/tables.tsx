@@ -2,10 +2,8 @@ import type { ReactNode } from "react";
 import { ForeignText } from "../../components/foreign-text.tsx";
 import { Table } from "../../components/tables/table.tsx";
 import { VerdictBadge } from "../../components/verdict-badge.tsx";
-import { grouped } from "../../words/numbers.ts";
+import { grouped, percent } from "../../words/numbers.ts";
 import { type Accuracy, byVerdict, type Counts, FEW, type Group, messagesOf } from "./read-accuracy.ts";
-
-const PERCENT = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
 
 const Nothing = () => <span className="muted">–</span>;
 /** A name as rcpt gives it, and the team's programs report it. */
@@ -26,7 +24,7 @@ function Verdict({ of }: { of: Group["verdict"] }) {
 function HardRate({ of }: { of: Counts }) {
   const messages = messagesOf(of);
   if (messages < FEW) return <span className="muted nowrap">too few to tell</span>;
-  return PERCENT.format(of.hard_bounced / messages);
+  return percent(of.hard_bounced / messages);
 }
 
 const COUNTS = ["Messages", "Delivered", "Bounced", "Hard", "Complaints"];

@@ -1,19 +1,20 @@
 import { Time } from "../../components/time.tsx";
 import type { BulkJob } from "../../words/jobs.ts";
-import { grouped } from "../../words/numbers.ts";
+import { counted, grouped } from "../../words/numbers.ts";
 import { VERDICTS } from "../../words/reasons.ts";
 import { resultsHref } from "./read-results.ts";
 import { totalOf, VERDICT_NAMES } from "./verdict-bar.tsx";
 
 const FORMATS = [
-  { format: "csv", title: "CSV", spoken: "CSV" },
-  { format: "jsonl", title: "JSONL", spoken: "JSON lines" },
+  { format: "csv", title: "CSV" },
+  { format: "jsonl", title: "JSONL" },
 ] as const;
 
 /**
  * Links to the results as files, also partial ones. They are of this origin, so that the browser saves them as they arrive.
  */
 export function Downloads({ job }: { job: BulkJob }) {
+  const { duplicates } = job.rows;
   const kinds = [
     { title: "All rows", rows: totalOf(job.verdicts), filter: {} },
     ...VERDICT_NAMES.map((verdict) => ({
@@ -38,21 +39,25 @@ export function Downloads({ job }: { job: BulkJob }) {
             <span>{title}</span>
             <span className="muted number">{grouped(rows)}</span>
             <span className="row">
-              {rows === 0
-                ? "–"
-                : FORMATS.map(({ format, title: as, spoken }) => (
-                    <a
-                      key={format}
-                      href={resultsHref(job.id, format, filter)}
-                      aria-label={`${title} as ${spoken}`}
-                    >
-                      {as}
-                    </a>
-                  ))}
+              {rows === 0 ? (
+                <span className="muted">–</span>
+              ) : (
+                FORMATS.map(({ format, title: as }) => (
+                  <a key={format} href={resultsHref(job.id, format, filter)} aria-label={`${title} as ${as}`}>
+                    {as}
+                  </a>
+                ))
+              )}
             </span>
           </li>
         ))}
       </ul>
+      {duplicates > 0 && (
+        <p className="muted">
+          {counted(duplicates, "row repeats", "rows repeat")} an address.{" "}
+          {duplicates === 1 ? "It is" : "They are"} included, so that each row of your list has its answer.
+        </p>
+      )}
     </section>
   );
 }

@@ -24,6 +24,7 @@ export function Failed({ job, error }: { job: BulkJob; error: JobError }) {
           <ForeignText>{error.detail}</ForeignText> (<code>{error.code}</code>)
         </p>
       )}
+      {job.source.type === "inline" && <p>To verify them again, paste the addresses once more.</p>}
       {error.code === "quota_exceeded" && (
         <p>
           <QuotaLeft />
@@ -42,7 +43,7 @@ export function Failed({ job, error }: { job: BulkJob; error: JobError }) {
       <div className="row">
         {uploadId === null ? (
           <Link to="/lists/new" className="button primary">
-            Upload another file
+            {job.source.type === "upload" ? "Upload another file" : "New list"}
           </Link>
         ) : (
           <Link

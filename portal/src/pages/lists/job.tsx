@@ -72,7 +72,8 @@ function DeleteJob({ job }: { job: BulkJob }) {
 }
 
 /** Numbers of rows by result, and their cost. */
-function RowFacts({ job: { rows, units } }: { job: BulkJob }) {
+function RowFacts({ job }: { job: BulkJob }) {
+  const { rows, units } = job;
   const facts: [string, number][] = [
     ["Rows", rows.total],
     ["Repeats", rows.duplicates],
@@ -90,7 +91,7 @@ function RowFacts({ job: { rows, units } }: { job: BulkJob }) {
               <dd>{grouped(count)}</dd>
             </Fragment>
           ))}
-        <dt>Cost</dt>
+        <dt>{hasEnded(job) ? "Cost" : "Cost so far"}</dt>
         <dd>{counted(units, "unit")}</dd>
       </dl>
       <p className="muted">{UNIT_HINT}</p>
@@ -107,8 +108,8 @@ function JobBody({ job, isLost }: { job: BulkJob; isLost: boolean }) {
       {job.error === null && (
         <section className="card" aria-label="Progress">
           <Progress job={job} />
-          {totalOf(job.verdicts) > 0 && <VerdictBar counts={job.verdicts} />}
-          <VerdictTiles counts={job.verdicts} />
+          {totalOf(job.verdicts) > 0 && <VerdictBar counts={job.verdicts} rows={job.rows.total} />}
+          <VerdictTiles counts={job.verdicts} rows={job.rows.total} />
           <RowFacts job={job} />
         </section>
       )}

@@ -11,13 +11,26 @@ import { useCurrentUpload, useUploadState } from "../../uploads/current-upload.t
 import type { FileUpload } from "../../uploads/file-upload.ts";
 import { byteSize } from "../../words/bytes.ts";
 import { type BulkJob, hasEnded, listName } from "../../words/jobs.ts";
-import { grouped } from "../../words/numbers.ts";
+import { grouped, percent } from "../../words/numbers.ts";
 import { JobBadge } from "./job-badge.tsx";
 import { jobsKey } from "./use-job.ts";
-import { VerdictBar } from "./verdict-bar.tsx";
+import { totalOf, VerdictBar } from "./verdict-bar.tsx";
 
 const readPage = (cursor: string | null) =>
   dataOf(api.GET("/v1/bulk-jobs", { params: { query: pageQuery(cursor) } }));
+
+/** What the bar says by colour alone: how many rows are valid. */
+function ValidRows({ job: { verdicts, rows } }: { job: BulkJob }) {
+  const answered = totalOf(verdicts);
+  if (answered === 0) return null;
+  return (
+    <span className="bar-words muted">
+      {answered < rows.total
+        ? `${grouped(verdicts.valid)} valid so far`
+        : `${percent(verdicts.valid / answered)} valid`}
+    </span>
+  );
+}
 
 function JobLine({ job }: { job: BulkJob }) {
   return (
@@ -38,7 +51,8 @@ function JobLine({ job }: { job: BulkJob }) {
       </td>
       <td className="number">{job.rows.total === 0 ? "–" : grouped(job.rows.total)}</td>
       <td>
-        <VerdictBar counts={job.verdicts} />
+        <VerdictBar counts={job.verdicts} rows={job.rows.total} />
+        <ValidRows job={job} />
       </td>
       <td className="number">{grouped(job.units)}</td>
       <td>

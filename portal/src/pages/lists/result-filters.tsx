@@ -1,22 +1,24 @@
 import { Select } from "../../components/select.tsx";
 import type { BulkJob } from "../../words/jobs.ts";
 import { grouped } from "../../words/numbers.ts";
-import { REASONS, VERDICTS } from "../../words/reasons.ts";
+import { REASONS, type Reason, VERDICTS } from "../../words/reasons.ts";
 import { useProviders } from "./providers.tsx";
 import type { ResultFilter } from "./read-results.ts";
 import { VERDICT_NAMES } from "./verdict-bar.tsx";
 
 const ALL = ["", "all"] as const;
-const REASON_OPTIONS = Object.entries(REASONS).map(([name, { says }]) => [name, says] as const);
+const REASON_NAMES = Object.keys(REASONS) as Reason[];
 
 interface Props {
   job: BulkJob;
   filter: ResultFilter;
+  /** Reasons of all rows that the other filters choose; null: not all of these rows were read. */
+  reasons: ReadonlySet<Reason> | null;
   onChange(filter: ResultFilter): void;
 }
 
 /** Which rows are shown: by verdict, by reason, and by who runs the mail servers. */
-export function ResultFilters({ job, filter, onChange }: Props) {
+export function ResultFilters({ job, filter, reasons, onChange }: Props) {
   const providers = (useProviders(job).data?.data ?? []).flatMap(({ provider, rows }) =>
     provider === null ? [] : [[provider, `${provider} (${grouped(rows)})`] as const],
   );
@@ -30,10 +32,18 @@ export function ResultFilters({ job, filter, onChange }: Props) {
   const verdicts = VERDICT_NAMES.map(
     (name) => [name, `${VERDICTS[name]} (${grouped(job.verdicts[name])})`] as const,
   );
+  /** Without the rows themselves, what is known is which verdicts they have. */
+  function occurs(reason: Reason): boolean {
+    if (reason === filter.reason) return true;
+    if (reasons !== null) return reasons.has(reason);
+    const { verdict } = REASONS[reason];
+    return filter.verdict === undefined ? job.verdicts[verdict] > 0 : filter.verdict === verdict;
+  }
+  const reasonOptions = REASON_NAMES.filter(occurs).map((name) => [name, REASONS[name].says] as const);
   return (
     <div className="options">
       <Select label="Verdict" {...of("verdict")} options={[ALL, ...verdicts]} />
-      <Select label="Reason" {...of("reason")} options={[ALL, ...REASON_OPTIONS]} />
+      <Select label="Reason" {...of("reason")} options={[ALL, ...reasonOptions]} />
       {providers.length > 0 && <Select label="Provider" {...of("provider")} options={[ALL, ...providers]} />}
     </div>
   );

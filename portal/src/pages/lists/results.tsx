@@ -4,14 +4,38 @@ import { ForeignText } from "../../components/foreign-text.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Failure } from "../../components/notice.tsx";
 import { Table } from "../../components/tables/table.tsx";
+import { useIsNarrow } from "../../components/use-is-narrow.ts";
 import { VerdictBadge } from "../../components/verdict-badge.tsx";
 import type { BulkJob } from "../../words/jobs.ts";
 import { grouped } from "../../words/numbers.ts";
-import { REASONS } from "../../words/reasons.ts";
+import { REASONS, type Reason, type VerificationResult } from "../../words/reasons.ts";
 import { type ResultFilter, type ResultRow, readResults, resultsHref, SHOWN_ROWS } from "./read-results.ts";
 import { ResultFilters } from "./result-filters.tsx";
 
-function ResultLine({ of: { row, input, duplicateOf, result } }: { of: ResultRow }) {
+/** Why a row has its verdict, and what else to do about it. */
+function Why({ result }: { result: VerificationResult }) {
+  return (
+    <>
+      {REASONS[result.reason].says}
+      {result.reason === "several_addresses" && (
+        <div>Verify the list again with “Cells may hold several addresses”.</div>
+      )}
+      {result.did_you_mean !== null && (
+        <div>
+          Did you mean <ForeignText>{result.did_you_mean}</ForeignText>?
+        </div>
+      )}
+    </>
+  );
+}
+
+interface LineProps {
+  of: ResultRow;
+  /** True: the reason and the provider stand below the address. */
+  isNarrow: boolean;
+}
+
+function ResultLine({ of: { row, input, duplicateOf, result }, isNarrow }: LineProps) {
   const { provider } = result.checks.mx;
   return (
     <tr>
@@ -22,51 +46,69 @@ function ResultLine({ of: { row, input, duplicateOf, result } }: { of: ResultRow
       <th scope="row" className="entry">
         {input === "" ? <span className="muted">(empty)</span> : <ForeignText>{input}</ForeignText>}
         {duplicateOf !== null && <div className="muted">repeats row {grouped(duplicateOf)}</div>}
-      </th>
-      <td className="why">
-        {REASONS[result.reason].says}
-        {result.did_you_mean !== null && (
-          <div>
-            Did you mean <ForeignText>{result.did_you_mean}</ForeignText>?
+        {isNarrow && (
+          <div className="muted">
+            <Why result={result} /> {provider !== null && `Provider: ${provider}.`}
           </div>
         )}
-      </td>
-      <td>{provider ?? <span className="muted">–</span>}</td>
+      </th>
+      {!isNarrow && (
+        <>
+          <td className="why">
+            <Why result={result} />
+          </td>
+          <td>{provider ?? <span className="muted">–</span>}</td>
+        </>
+      )}
     </tr>
   );
 }
 
 /** The verdict comes before the address, so that narrow windows show it without scrolling. */
-const COLUMNS = [{ number: "Row" }, "Verdict", "Address", "Why", "Provider"];
+const NARROW_COLUMNS = [{ number: "Row" }, "Verdict", "Address"];
+const COLUMNS = [...NARROW_COLUMNS, "Why", "Provider"];
 
 /** Drawn again only when its rows change: there may be a thousand. */
 const ResultTable = memo(function ResultTable({ rows }: { rows: readonly ResultRow[] }) {
+  const isNarrow = useIsNarrow();
   return (
-    <Table label="Results by row" columns={COLUMNS}>
+    <Table label="Results by row" columns={isNarrow ? NARROW_COLUMNS : COLUMNS}>
       {rows.map((row, i) => (
         // A cell may hold the same address twice.
         // biome-ignore lint/suspicious/noArrayIndexKey: the rows of a table stay in their order.
-        <ResultLine key={`${i} ${row.row}`} of={row} />
+        <ResultLine key={`${i} ${row.row}`} of={row} isNarrow={isNarrow} />
       ))}
     </Table>
   );
 });
 
-/** The results of a job: the first of them, narrowed down. */
-export function Results({ job }: { job: BulkJob }) {
-  const [filter, setFilter] = useState<ResultFilter>({});
-  const results = useQuery({
+/** The first rows that the filter chooses. */
+const useResults = (job: BulkJob, filter: ResultFilter) =>
+  useQuery({
     queryKey: ["job", job.id, "results", filter],
     queryFn: ({ signal }) => readResults(job.id, filter, signal),
     placeholderData: keepPreviousData,
     staleTime: Number.POSITIVE_INFINITY,
   });
+
+/** The reasons of the rows; null where they are not all, or not yet those of the filter. */
+function reasonsOf({ data, isPlaceholderData }: ReturnType<typeof useResults>): ReadonlySet<Reason> | null {
+  if (data === undefined || data.hasMore || isPlaceholderData) return null;
+  return new Set(data.rows.map(({ result }) => result.reason));
+}
+
+/** The results of a job: the first of them, narrowed down. */
+export function Results({ job }: { job: BulkJob }) {
+  const [filter, setFilter] = useState<ResultFilter>({});
+  const results = useResults(job, filter);
+  const { reason: _, ...others } = filter;
+  const all = useResults(job, others);
   const rows = results.data?.rows;
   const isFiltered = Object.keys(filter).length > 0;
   return (
     <section className="card" aria-labelledby="results">
       <h2 id="results">Results</h2>
-      <ResultFilters job={job} filter={filter} onChange={setFilter} />
+      <ResultFilters job={job} filter={filter} reasons={reasonsOf(all)} onChange={setFilter} />
       <Failure error={results.error} />
       {(results.isPending || results.isPlaceholderData) && <Loading />}
       {rows !== undefined && rows.length > 0 && <ResultTable rows={rows} />}

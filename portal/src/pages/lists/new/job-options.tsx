@@ -9,17 +9,16 @@ export interface JobOptions {
 
 export const NO_OPTIONS: JobOptions = { split_cells: false, evidence: false, escape_formulas: false };
 
-const TITLES: readonly { name: keyof JobOptions; title: string }[] = [
+const TITLES = [
   { name: "split_cells", title: "Cells may hold several addresses: verify each" },
   { name: "evidence", title: "Add the evidence to the results: the server, its reply and the rule" },
   { name: "escape_formulas", title: "For a spreadsheet: cells that begin like a formula become plain text" },
-];
+] as const satisfies readonly { name: keyof JobOptions; title: string }[];
 
-/** Notice that rows of the preview have several addresses, and how they are treated. */
+/** Says that rows of the preview have several addresses, and how they are treated. */
 function Several({ sample: { rows, several }, isSplit }: { sample: Preview["sample"]; isSplit: boolean }) {
-  if (several.rows === 0) return null;
   return (
-    <p className="notice" role="status">
+    <p role="status">
       {grouped(several.rows)} of the first {counted(rows, "row")} {several.rows === 1 ? "has" : "have"}{" "}
       several addresses in the cell, {grouped(several.addresses)} in all:{" "}
       {isSplit ? "each is verified." : "they are answered malformed, for nothing, unless each is verified."}
@@ -33,21 +32,30 @@ interface Props {
   sample: Preview["sample"];
 }
 
-/** Options of a job beyond reading the file. */
+/** Options of a job beyond reading the file. The one that the preview calls for stands in its notice. */
 export function JobOptionsForm({ options, onChange, sample }: Props) {
+  const check = ({ name, title }: (typeof TITLES)[number]) => (
+    <label key={name} className="check">
+      <input
+        type="checkbox"
+        checked={options[name]}
+        onChange={({ target }) => onChange({ ...options, [name]: target.checked })}
+      />
+      {title}
+    </label>
+  );
+  const [splitting, ...others] = TITLES;
   return (
     <div className="stack">
-      <Several sample={sample} isSplit={options.split_cells} />
-      {TITLES.map(({ name, title }) => (
-        <label key={name} className="check">
-          <input
-            type="checkbox"
-            checked={options[name]}
-            onChange={({ target }) => onChange({ ...options, [name]: target.checked })}
-          />
-          {title}
-        </label>
-      ))}
+      {sample.several.rows > 0 ? (
+        <div className="notice stack">
+          <Several sample={sample} isSplit={options.split_cells} />
+          {check(splitting)}
+        </div>
+      ) : (
+        check(splitting)
+      )}
+      {others.map(check)}
     </div>
   );
 }

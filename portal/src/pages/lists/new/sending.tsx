@@ -8,6 +8,7 @@ import { leaveUpload, useUploadState } from "../../../uploads/current-upload.ts"
 import type { FileUpload, UploadState } from "../../../uploads/file-upload.ts";
 import { byteSize } from "../../../words/bytes.ts";
 import { duration } from "../../../words/durations.ts";
+import { percent } from "../../../words/numbers.ts";
 
 const PHASES: Readonly<Record<UploadState["phase"], string>> = {
   sending: "Sending",
@@ -84,7 +85,8 @@ export function Sending({ upload }: { upload: FileUpload }) {
         <progress id={id} max={size} value={sentBytes} />
       </div>
       <p className="visually-hidden" role="status">
-        {PHASES[phase]}. {phase === "sending" && `${Math.floor((sentBytes / size) * 4) * 25} % are sent.`}
+        {PHASES[phase]}.{" "}
+        {phase === "sending" && `${percent(Math.floor((sentBytes / size) * 4) / 4)} is sent.`}
       </p>
       {isLost && (
         <Notice>
