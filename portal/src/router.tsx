@@ -10,7 +10,7 @@ import {
 import { requireSession } from "./api/session.ts";
 import { BASE_PATH } from "./base-path.ts";
 import { Frame } from "./components/frame.tsx";
-import { Loading } from "./components/loading.tsx";
+import { Loading, QUIET_MS } from "./components/loading.tsx";
 import { Failure } from "./components/notice.tsx";
 import { SignInPage } from "./pages/sign-in.tsx";
 
@@ -193,7 +193,10 @@ export const router = createRouter({
   ]),
   basepath: BASE_PATH === "" ? "/" : BASE_PATH,
   defaultErrorComponent: Broken,
-  defaultPendingComponent: Loading,
+  defaultPendingComponent: () => <Loading atOnce />,
+  defaultPendingMs: QUIET_MS,
+  // A page that is there is not held back for the notice's sake.
+  defaultPendingMinMs: 0,
   defaultPreload: "intent",
   scrollRestoration: true,
 });

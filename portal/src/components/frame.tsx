@@ -1,5 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
-import { Link, Outlet } from "@tanstack/react-router";
+import { Link, Outlet, useLocation } from "@tanstack/react-router";
+import { useEffect, useRef } from "react";
 import { signOut, useHasRole, useIdentity } from "../api/session.ts";
 import { PAGES } from "../pages.ts";
 import { Button } from "./button.tsx";
@@ -11,12 +12,13 @@ function Account() {
   const leaving = useMutation({ mutationFn: signOut });
   return (
     <div className="account">
-      <span className="wrap-anywhere">
+      <span className="account-name">
         <strong>
           <ForeignText>{team.name}</ForeignText>
-        </strong>
-        <br />
-        <ForeignText>{user?.email ?? ""}</ForeignText> <span className="muted">({role})</span>
+        </strong>{" "}
+        <span>
+          <ForeignText>{user?.email ?? ""}</ForeignText> <span className="muted">({role})</span>
+        </span>
       </span>
       <Button onClick={() => leaving.mutate()} busy={leaving.isPending}>
         Sign out
@@ -26,10 +28,26 @@ function Account() {
   );
 }
 
+/** A bar of pages that scrolls in narrow windows: it begins with the page that is shown in sight. */
+function useShownPage() {
+  const bar = useRef<HTMLUListElement>(null);
+  const path = useLocation({ select: ({ pathname }) => pathname });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another path makes another link the current one.
+  useEffect(() => {
+    const list = bar.current;
+    const link = list?.querySelector<HTMLElement>('[aria-current="page"]');
+    if (list == null || link == null) return;
+    const middle = link.offsetLeft + link.offsetWidth / 2 - list.offsetLeft;
+    list.scrollTo({ left: middle - list.clientWidth / 2 });
+  }, [path]);
+  return bar;
+}
+
 /** The frame of all pages for signed-in people: navigation, the team, and signing out. */
 export function Frame() {
   const { operator } = useIdentity();
   const isAdmin = useHasRole("admin");
+  const bar = useShownPage();
   const pages = PAGES.filter((page) => (operator && isAdmin) || !("operator" in page));
   return (
     <div className="frame">
@@ -37,17 +55,19 @@ export function Frame() {
         Skip to the content
       </a>
       <nav className="sidebar" aria-label="Pages">
-        <Link to="/" className="brand">
-          rcpt
-        </Link>
-        <ul className="pages">
-          {pages.map(({ to, title }) => (
-            <li key={to}>
-              <Link to={to}>{title}</Link>
-            </li>
-          ))}
-        </ul>
-        <Account />
+        <div className="sidebar-content">
+          <Link to="/" className="brand">
+            rcpt
+          </Link>
+          <ul className="pages" ref={bar}>
+            {pages.map(({ to, title }) => (
+              <li key={to}>
+                <Link to={to}>{title}</Link>
+              </li>
+            ))}
+          </ul>
+          <Account />
+        </div>
       </nav>
       <main className="content" id="content" tabIndex={-1}>
         <Outlet />

@@ -1,10 +1,16 @@
 import { useEffect, useState } from "react";
 
-const QUIET_MS = 200;
+/** Milliseconds that a wait has to last before it is shown. */
+export const QUIET_MS = 200;
 
-/** Shown while a page loads; empty at first, since short waits need no notice. */
-export function Loading() {
-  const [isLong, setLong] = useState(false);
+interface Props {
+  /** True: whoever shows it has waited already. */
+  atOnce?: boolean;
+}
+
+/** Shown while something loads; empty at first, since short waits need no notice. */
+export function Loading({ atOnce = false }: Props) {
+  const [isLong, setLong] = useState(atOnce);
   useEffect(() => {
     const timer = setTimeout(() => setLong(true), QUIET_MS);
     return () => clearTimeout(timer);

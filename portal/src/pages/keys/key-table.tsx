@@ -29,7 +29,7 @@ function KeyRow({ of: key }: { of: Key }) {
       </td>
       <td>{key.role}</td>
       <td>
-        <code>
+        <code className="nowrap">
           {key.prefix}…{key.last4}
         </code>
       </td>

@@ -72,7 +72,7 @@ function InviteRow({ of: invite }: { of: Invite }) {
   }
   return (
     <tr>
-      <th scope="row">
+      <th scope="row" className="entry">
         <ForeignText>{invite.email}</ForeignText>
       </th>
       <td>{invite.role}</td>

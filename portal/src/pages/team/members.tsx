@@ -89,7 +89,7 @@ export function Members({ members }: { members: readonly Member[] }) {
     <Table label="Members" columns={["Email", "Role", "Joined", { hidden: "Remove or leave" }]}>
       {members.map((member) => (
         <tr key={member.id}>
-          <th scope="row">
+          <th scope="row" className="entry">
             <ForeignText>{member.email}</ForeignText>
             {member.id === user?.id && <span className="muted"> (you)</span>}
           </th>

@@ -8,9 +8,9 @@ const VERDICT_PARTS = VERDICT_NAMES.map((verdict) => ({
   color: `var(--${verdict})`,
 }));
 const SOURCE_PARTS = [
-  { name: "Single, checked", color: "var(--accent)" },
-  { name: "Single, from the cache", color: "var(--risky)" },
-  { name: "In lists", color: "var(--valid)" },
+  { name: "Single, checked", color: "var(--source-single)" },
+  { name: "Single, from the cache", color: "var(--source-cached)" },
+  { name: "In lists", color: "var(--source-list)" },
 ];
 
 /** Above this number of days a bar is a week: a day would be too thin to see, or to point at. */
@@ -57,8 +57,8 @@ export function Charts({ days }: { days: readonly Day[] }) {
         <StackedBars title={`Verdicts by ${by}`} parts={VERDICT_PARTS} bars={verdicts} />
       </figure>
       <figure>
-        <figcaption>Single and in lists by {by}</figcaption>
-        <StackedBars title={`Single and in lists by ${by}`} parts={SOURCE_PARTS} bars={sources} />
+        <figcaption>Where they came from, by {by}</figcaption>
+        <StackedBars title={`Where they came from, by ${by}`} parts={SOURCE_PARTS} bars={sources} />
       </figure>
     </div>
   );
