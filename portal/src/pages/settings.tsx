@@ -22,7 +22,7 @@ function ChangePassword() {
       <h2 id="password">Password</h2>
       <form className="stack" onSubmit={form.submit}>
         <Field
-          label="Present password"
+          label="Current password"
           type="password"
           autoComplete="current-password"
           required

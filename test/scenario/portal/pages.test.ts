@@ -246,19 +246,19 @@ describe("the blocklist", () => {
 });
 
 describe("the settings", () => {
-  it("change the password, for the present one", async (t) => {
+  it("change the password, for the current one", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
     const { email, session } = await site.owner();
     const body = { email, password: PASSWORD };
     const other = await site.api.send<{ session: { token: string } }>("POST", "/v1/auth/login", { body });
     const { page } = await signedIn(session);
     await page.getByRole("link", { name: "Settings" }).click();
-    const change = async (present: string) => {
-      await page.getByLabel("Present password").fill(present);
+    const change = async (current: string) => {
+      await page.getByLabel("Current password").fill(current);
       await page.getByLabel("New password").fill("another long password");
       await page.getByRole("button", { name: "Change" }).click();
     };
-    await change("not the present one");
+    await change("not the current one");
     await page.getByRole("alert").waitFor();
     await change(PASSWORD);
     await page.getByText("It is changed; your other sessions have ended.").waitFor();

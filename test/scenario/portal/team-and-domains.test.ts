@@ -149,18 +149,18 @@ describe("disposable overrides", () => {
     if (!browser.isThere) return t.skip("no browser");
     const { session } = await site.owner();
     const page = await open(session, "/overrides");
-    await page.getByText("No domain has been submitted.").waitFor();
+    await page.getByText("No domain is marked.").waitFor();
     const wrong = Array.from({ length: 25 }, (_, i) => `no_domain${i}`);
     const pasted = [...numbered(510), "Number-1.Example.", HOSTILE_DOMAIN, ...wrong, "münchen.example"];
     await page.getByRole("textbox", { name: "Domains" }).fill(pasted.join("\n"));
-    await page.getByRole("button", { name: "Submit" }).click();
-    await page.getByText("511 new, 0 known already, 26 not taken. 1 was given twice.").waitFor();
+    await page.getByRole("button", { name: "Mark as disposable" }).click();
+    await page.getByText("511 marked, 0 marked already, 26 not taken. 1 was given twice.").waitFor();
     await page.getByRole("region", { name: "Not taken" }).getByText(HOSTILE_DOMAIN).waitFor();
     const left = await page.getByRole("textbox", { name: "Domains" }).inputValue();
     assert.deepEqual(left.split("\n").sort(), [HOSTILE_DOMAIN, ...wrong].sort());
     assert.match(await page.title(), / · rcpt$/);
     await page.getByText("All of them are in effect.").waitFor();
-    const rows = page.getByRole("region", { name: "Overrides", exact: true }).locator("tbody tr");
+    const rows = page.getByRole("region", { name: "Disposable domains", exact: true }).locator("tbody tr");
     await page.getByRole("button", { name: "Older ones" }).waitFor();
     await until("those shown count", async () => (await rows.getByText("in effect").count()) === 100);
     await page.getByLabel(/^Find a domain/).fill("München");
@@ -181,7 +181,7 @@ describe("disposable overrides", () => {
     for (const role of ["member", "admin"] as const) {
       const page = await open(await site.member(session, newPerson(), role), "/overrides");
       await page.getByText(`your role is ${role}`).waitFor();
-      assert.equal(await page.getByRole("button", { name: "Submit" }).count(), 0);
+      assert.equal(await page.getByRole("button", { name: "Mark as disposable" }).count(), 0);
     }
   });
 
@@ -193,8 +193,8 @@ describe("disposable overrides", () => {
     await visits.lookInAll({ session, path: "/overrides" }, "overrides", async (page) => {
       await page.getByText("All of them are in effect.").waitFor();
       await page.getByRole("textbox", { name: "Domains" }).fill("throwaway.example\nno_domain");
-      await page.getByRole("button", { name: "Submit" }).click();
-      await page.getByText("0 new, 1 known already, 1 not taken.").waitFor();
+      await page.getByRole("button", { name: "Mark as disposable" }).click();
+      await page.getByText("0 marked, 1 marked already, 1 not taken.").waitFor();
     });
   });
 });

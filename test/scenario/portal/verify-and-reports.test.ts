@@ -259,13 +259,13 @@ describe("the page Accuracy", () => {
     const page = await visits.open({ session, path: "/accuracy" });
     await page.getByText("Nothing has been reported").waitFor();
     await page.getByText("rcpt feedback bounces.mbox").waitFor();
-    await page.getByLabel("The file or text").selectOption("bounced");
+    await page.getByLabel("Outcome").selectOption("bounced");
     await page.getByLabel("Or paste").fill("jane@customer.example\njoe@customer.example");
     await page.getByRole("button", { name: "Report" }).click();
     await page.getByText("2 counted, 0 known before, 0 ignored.").waitFor();
     await page.getByRole("region", { name: "By verdict" }).getByText("Not reported").waitFor();
     assert.equal(await page.getByLabel("Or paste").inputValue(), "");
-    await page.getByLabel("The file or text").selectOption("");
+    await page.getByLabel("Outcome").selectOption("");
     await page.getByLabel("Drop a file of bounces here").setInputFiles({
       name: "bounces.csv",
       mimeType: "text/csv",

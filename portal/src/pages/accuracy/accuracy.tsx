@@ -16,8 +16,8 @@ function Summary({ groups }: Pick<Accuracy, "groups">) {
     <>
       <VerdictTable groups={groups} />
       <p className="muted">
-        Hard: the recipient cannot be reached at all. The hard rate is of messages that were delivered or
-        bounced; with fewer than {FEW} of them there are too few to tell.
+        A hard bounce: the recipient cannot be reached at all. The hard bounce rate is of messages that were
+        delivered or bounced; with fewer than {FEW} of them there are too few to tell.
       </p>
     </>
   );

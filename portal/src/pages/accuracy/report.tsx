@@ -13,10 +13,10 @@ import { ACCURACY_KEY, type Outcome, reportFile } from "./read-accuracy.ts";
 const KINDS = ".mbox,.mbx,.eml,.csv,.tsv,.txt,message/rfc822,text/csv,text/plain";
 
 const OUTCOMES: readonly (readonly [Outcome | "", string])[] = [
-  ["", "says itself what happened"],
-  ["bounced", "has addresses that bounced"],
-  ["delivered", "has addresses that were delivered"],
-  ["complained", "has addresses that complained"],
+  ["", "read from the file or text"],
+  ["bounced", "all bounced"],
+  ["delivered", "all were delivered"],
+  ["complained", "all complained"],
 ];
 
 type Recorded = Schemas["RecordedFeedback"];
@@ -76,7 +76,7 @@ export function Report() {
   return (
     <section className="card" aria-labelledby="report">
       <h2 id="report">Report what happened</h2>
-      <Select label="The file or text" value={outcome} onChange={setOutcome} options={OUTCOMES} />
+      <Select label="Outcome" value={outcome} onChange={setOutcome} options={OUTCOMES} />
       <ChooseFile
         label="Drop a file of bounces here, or choose one"
         hint="A mailbox (mbox), a message (.eml), or a CSV with the columns email and status; up to 10 MiB."

@@ -3,6 +3,7 @@ import { ForeignText } from "../../components/foreign-text.tsx";
 import { Table } from "../../components/tables/table.tsx";
 import { VerdictBadge } from "../../components/verdict-badge.tsx";
 import { grouped, percent } from "../../words/numbers.ts";
+import { REASONS, type Reason } from "../../words/reasons.ts";
 import { type Accuracy, byVerdict, type Counts, FEW, type Group, messagesOf } from "./read-accuracy.ts";
 
 const Nothing = () => <span className="muted">–</span>;
@@ -16,6 +17,15 @@ const orNothing = (name: string | null) =>
     </span>
   );
 
+const isReason = (name: string): name is Reason => Object.hasOwn(REASONS, name);
+
+/** A reason as rcpt's answers name it, with its sentence. Programs may report others. */
+function ReasonName({ of: name }: { of: string | null }) {
+  return (
+    <span title={name !== null && isReason(name) ? REASONS[name].says : undefined}>{orNothing(name)}</span>
+  );
+}
+
 function Verdict({ of }: { of: Group["verdict"] }) {
   return of === null ? <span className="muted">Not reported</span> : <VerdictBadge verdict={of} />;
 }
@@ -27,8 +37,8 @@ function HardRate({ of }: { of: Counts }) {
   return percent(of.hard_bounced / messages);
 }
 
-const COUNTS = ["Messages", "Delivered", "Bounced", "Hard", "Complaints"];
-const COUNT_COLUMNS = [...COUNTS, "Hard rate"].map((title) => ({ number: title }));
+const COUNTS = ["Messages", "Delivered", "Bounced", "Hard bounces", "Complaints"];
+const COUNT_COLUMNS = [...COUNTS, "Hard bounce rate"].map((title) => ({ number: title }));
 
 function CountCells({ of }: { of: Counts }) {
   const counts = [messagesOf(of), of.delivered, of.bounced, of.hard_bounced, of.complained];
@@ -71,7 +81,9 @@ export function GroupTable({ groups }: { groups: readonly Group[] }) {
           <td>
             <Verdict of={group.verdict} />
           </td>
-          <td>{orNothing(group.reason)}</td>
+          <td>
+            <ReasonName of={group.reason} />
+          </td>
           <td>{orNothing(group.provider)}</td>
           <CountCells of={group} />
         </tr>
@@ -107,7 +119,9 @@ export function WrongTable({ wrong }: { wrong: readonly Wrong[] }) {
           <td>
             <Verdict of={group.verdict} />
           </td>
-          <td>{orNothing(group.reason)}</td>
+          <td>
+            <ReasonName of={group.reason} />
+          </td>
           <td>{orNothing(group.provider)}</td>
           <td>{happened(group)}</td>
           <td>{orNothing(group.rule)}</td>

@@ -34,7 +34,7 @@ function Standing({ of: { tier, ...subscription } }: { of: Subscription }) {
       )}
       {end !== null && status !== null && !ENDED.has(status) && (
         <>
-          <dt>{ends ? "Ends" : "Renewed"}</dt>
+          <dt>{ends ? "Ends" : "Renews"}</dt>
           <dd>
             <Time at={end} />
             {ends && "; it is cancelled, and not renewed"}
@@ -93,7 +93,12 @@ function Offer({ subscription, plans }: { subscription: Subscription; plans: rea
       </section>
       <section className="card" aria-labelledby="plans">
         <h2 id="plans">Plans</h2>
-        {sold !== undefined && <p>The price of a plan is shown on a page of Stripe's, before you pay.</p>}
+        {sold !== undefined && (
+          <p>
+            The price of a plan is shown on a page of Stripe's, before you pay. Enterprise is by arrangement
+            with the operator of this service.
+          </p>
+        )}
         <PlanTable
           plans={plans}
           tier={tier}

@@ -72,6 +72,7 @@ export function PlanTable({ plans, tier, buy }: Props) {
                       <span className="visually-hidden"> for {TIERS[plan.tier]}</span>
                     </Button>
                   ))}
+                  {plan.tier === "enterprise" && "by arrangement"}
                 </span>
               </td>
             ))}

@@ -13,6 +13,15 @@ const WEIGHTS: Record<Finding["weight"], string> = {
   service: "Nothing can be probed by this route",
   advice: "Answers are good, and could be better",
 };
+/** Names of checks that are more than their words with spaces. */
+const CHECKS: Readonly<Record<string, string>> = {
+  starttls: "STARTTLS",
+  helo_name: "HELO name",
+  helo_forward: "HELO resolves",
+  dnsbl: "DNS block lists",
+  mail_from: "MAIL FROM",
+  spf: "SPF",
+};
 const RESULTS: Record<Finding["result"], { text: string; look: string }> = {
   fail: { text: "fails", look: "invalid" },
   unknown: { text: "not known", look: "unknown" },
@@ -26,7 +35,7 @@ function FindingRow({ of: finding }: { of: Finding }) {
   const { text, look } = RESULTS[finding.result];
   return (
     <tr>
-      <th scope="row">{finding.check.replaceAll("_", " ")}</th>
+      <th scope="row">{CHECKS[finding.check] ?? finding.check.replaceAll("_", " ")}</th>
       <td>
         <span className={`badge ${look}`}>{text}</span>
       </td>

@@ -64,7 +64,7 @@ function OverrideRow({ of: override }: { of: Override }) {
         <Time at={override.created_at} />
       </td>
       <td>
-        <ConfirmDialog trigger="Remove" title="Remove the override?" action="Remove" onConfirm={remove}>
+        <ConfirmDialog trigger="Remove" title="Remove the domain?" action="Remove" onConfirm={remove}>
           <p>
             Addresses of{" "}
             <strong>
@@ -78,7 +78,7 @@ function OverrideRow({ of: override }: { of: Override }) {
   );
 }
 
-const COLUMNS = ["Domain", "State", "Submitted", { hidden: "Remove" }];
+const COLUMNS = ["Domain", "State", "Marked", { hidden: "Remove" }];
 
 function OverrideList() {
   const overrides = usePages([...overridesKey, "list"], readPage);
@@ -87,11 +87,11 @@ function OverrideList() {
     <>
       <FindField {...find} />
       <PagedTable
-        label="Overrides"
+        label="Disposable domains"
         pages={find.pages}
         columns={COLUMNS}
         row={(override) => <OverrideRow key={override.id} of={override} />}
-        empty={!find.isFinding && <p className="muted">No domain has been submitted.</p>}
+        empty={!find.isFinding && <p className="muted">No domain is marked.</p>}
         more="Older ones"
       />
     </>
@@ -106,27 +106,27 @@ export function OverridesPage() {
     <>
       <PageHead title="Disposable domains" />
       <p className="muted">
-        Your team&apos;s overrides: addresses of these domains are answered risky (disposable), to your team
-        alone, whatever the lists say.
+        Addresses of the domains that you mark are answered risky (disposable), to your team alone, whatever
+        the lists say.
       </p>
       {isOwner ? (
         <>
           <DomainsForm
             title="Mark domains as disposable"
             hint="One a line, or with commas or spaces between them. Their subdomains count too."
-            action="Submit"
-            words={{ taken: "new", known: "known already" }}
+            action="Mark as disposable"
+            words={{ taken: "marked", known: "marked already" }}
             listKey={overridesKey}
             send={submitDomains}
           />
-          <section className="card" aria-label="Overrides of the team">
+          <section className="card" aria-label="Disposable domains of the team">
             <Pending />
             <OverrideList />
           </section>
         </>
       ) : (
         <Notice>
-          Overrides change the answers of the whole team, so owners alone see and submit them; your role is{" "}
+          Marked domains change the answers of the whole team, so owners alone see and mark them; your role is{" "}
           {role}. Ask an owner, or block single domains on the blocklist as an admin.
         </Notice>
       )}

@@ -20,7 +20,7 @@ export function SourceFacts({ source }: Pick<BulkJob, "source">) {
         <dd>{columns.has_header ? "yes" : "none"}</dd>
         {sheet === null ? (
           <>
-            <dt>Between columns</dt>
+            <dt>Delimiter</dt>
             <dd>{DELIMITERS[columns.delimiter] ?? columns.delimiter}</dd>
             <dt>Encoding</dt>
             <dd>{columns.encoding}</dd>

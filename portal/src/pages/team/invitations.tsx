@@ -99,7 +99,7 @@ function InviteRow({ of: invite }: { of: Invite }) {
   );
 }
 
-const COLUMNS = ["Invited", "Role", "Good until", { hidden: "Withdraw" }];
+const COLUMNS = ["Invited", "Role", "Expires", { hidden: "Withdraw" }];
 
 /** The open invitations, and a form for a new one. */
 export function Invitations() {

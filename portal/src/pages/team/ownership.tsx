@@ -70,8 +70,8 @@ export function DeleteTeam() {
     <section className="card" aria-labelledby="delete-team">
       <h2 id="delete-team">Delete the team</h2>
       <p className="muted">
-        Its lists, results, keys, webhooks, blocklist, overrides and usage go for good, and its subscription
-        is cancelled. The members keep their accounts.
+        Its lists, results, keys, webhooks, blocklist, disposable domains and usage go for good, and its
+        subscription is cancelled. The members keep their accounts.
       </p>
       <div className="row">
         <ConfirmDialog

@@ -12,7 +12,7 @@ import "../../styles/charts.css";
 const COLUMNS: readonly { title: string; name: string; of(day: Day): number }[] = [
   { title: "Units charged", name: "used", of: (day) => day.used },
   { title: "Single", name: "single", of: (day) => day.single },
-  { title: "Single, from the cache", name: "cached", of: (day) => day.cached },
+  { title: "Of these, from the cache", name: "cached", of: (day) => day.cached },
   { title: "In lists", name: "bulk", of: (day) => day.bulk },
   { title: "Valid", name: "valid", of: ({ verdicts }) => verdicts.valid },
   { title: "Invalid", name: "invalid", of: ({ verdicts }) => verdicts.invalid },
@@ -69,7 +69,10 @@ export function History({ days }: { days: number }) {
           "unit was charged",
           "units were charged",
         )}{" "}
-        in these days.
+        in these days.{" "}
+        <span className="muted">
+          The verdicts add up to more where answers were free, as those that are unknown by a failure.
+        </span>
       </p>
       {data.some(({ single, bulk }) => single + bulk > 0) && (
         <Suspense fallback={<ChartsToCome />}>

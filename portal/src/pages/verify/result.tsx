@@ -23,7 +23,7 @@ function AskAgain({ at, onAgain, byItself }: { at: string; onAgain(): void; byIt
   return (
     <p className="row">
       <span>
-        {byItself ? "Asked again by itself" : "Worth asking again"} {leftS > 0 && `in ${leftS} s`} (
+        {byItself ? "This page asks again" : "Worth asking again"} {leftS > 0 && `in ${leftS} s`} (
         <Time at={at} />)
       </span>
       <Button onClick={onAgain}>Ask now</Button>

@@ -55,7 +55,7 @@ export function ColumnChoice({ options, onChange, known }: Props & { known: Prev
         onChange(value === "" ? others : { ...others, email_column: Number(value) });
       }}
       options={[
-        automatic(null),
+        automatic(options.email_column === undefined ? columnTitle(known.layout.email) : null),
         ...Array.from({ length: columnCount(known) }, (_, index) => [`${index}`, titleOf(index)] as const),
       ]}
     />
@@ -114,7 +114,7 @@ export function ReadingOptions({ options, onChange, known }: Props) {
       {!isWorkbook && (
         <>
           <Select
-            label="Between columns"
+            label="Delimiter"
             value={options.delimiter ?? ""}
             onChange={set("delimiter")}
             options={[
@@ -129,7 +129,7 @@ export function ReadingOptions({ options, onChange, known }: Props) {
             options={[automatic(found("encoding")), ...asOptions(ENCODINGS)]}
           />
           <Select
-            label="Quotes within quotes"
+            label="Quotes in quoted fields"
             value={options.escape ?? ""}
             onChange={set("escape")}
             options={[automatic(null), ['"', 'doubled: ""'], ["\\", 'behind a backslash: \\"']]}

@@ -3,6 +3,7 @@ import { type FormEvent, useDeferredValue, useId, useMemo, useState } from "reac
 import { api, dataOf } from "../../../api/client.ts";
 import { Button } from "../../../components/button.tsx";
 import { Failure } from "../../../components/notice.tsx";
+import { QuotaLeft } from "../../../components/quota-left.tsx";
 import { counted, grouped } from "../../../words/numbers.ts";
 import { csvOf, pastedAddresses } from "./pasted.ts";
 import { useSubmission } from "./use-submission.ts";
@@ -63,7 +64,9 @@ export function Paste({ onFile }: { onFile(file: File): void }) {
             : `Verify ${count === 0 ? "them" : counted(count, "address", "addresses")}`}
         </Button>
         {count > 0 && count <= INLINE_ROWS && (
-          <span className="muted">Costs {counted(different, "unit")} at most.</span>
+          <span className="muted">
+            Costs {counted(different, "unit")} at most. <QuotaLeft />
+          </span>
         )}
       </div>
     </form>
