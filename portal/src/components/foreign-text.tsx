@@ -1,3 +1,5 @@
+import { Fragment } from "react";
+
 /** Characters that turn the direction of the text behind them: a name must not look like another one. */
 const TURNING = /[\u202a-\u202e\u2066-\u2069]/g;
 
@@ -7,4 +9,21 @@ export const shownText = (text: string): string => text.replace(TURNING, "\ufffd
 /** A text that people, files or servers wrote: it is shown as text, and turns nothing around it. */
 export function ForeignText({ children }: { children: string }) {
   return <bdi className="wrap-anywhere">{shownText(children)}</bdi>;
+}
+
+/** The same for an address, which breaks behind its @ first. */
+export function AddressText({ children }: { children: string }) {
+  const [first, ...others] = shownText(children).split("@");
+  return (
+    <bdi className="wrap-anywhere">
+      {first}
+      {others.map((part, place) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a text stay in their order.
+        <Fragment key={place}>
+          @<wbr />
+          {part}
+        </Fragment>
+      ))}
+    </bdi>
+  );
 }

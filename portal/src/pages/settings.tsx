@@ -4,7 +4,7 @@ import { api } from "../api/client.ts";
 import { useIdentity } from "../api/session.ts";
 import { Button } from "../components/button.tsx";
 import { Field } from "../components/field.tsx";
-import { ForeignText, shownText } from "../components/foreign-text.tsx";
+import { AddressText, shownText } from "../components/foreign-text.tsx";
 import { Failure, Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page-head.tsx";
 import { useForm } from "../components/use-form.ts";
@@ -59,7 +59,7 @@ export function SettingsPage() {
         <dl className="facts">
           <dt>Email</dt>
           <dd>
-            <ForeignText>{user?.email ?? ""}</ForeignText>
+            <AddressText>{user?.email ?? ""}</AddressText>
           </dd>
           <dt>Teams</dt>
           <dd>{teams.map(({ name, role }) => `${shownText(name)} (${role})`).join(", ")}</dd>

@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { memo, useState } from "react";
-import { ForeignText } from "../../components/foreign-text.tsx";
+import { AddressText, ForeignText } from "../../components/foreign-text.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Failure } from "../../components/notice.tsx";
 import { Table } from "../../components/tables/table.tsx";
@@ -43,8 +43,8 @@ function ResultLine({ of: { row, input, duplicateOf, result }, isNarrow }: LineP
       <td>
         <VerdictBadge verdict={result.verdict} />
       </td>
-      <th scope="row" className="entry">
-        {input === "" ? <span className="muted">(empty)</span> : <ForeignText>{input}</ForeignText>}
+      <th scope="row" className={isNarrow ? "entry whole" : "entry"}>
+        {input === "" ? <span className="muted">(empty)</span> : <AddressText>{input}</AddressText>}
         {duplicateOf !== null && <div className="muted">repeats row {grouped(duplicateOf)}</div>}
         {isNarrow && (
           <div className="muted">

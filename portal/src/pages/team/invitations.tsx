@@ -6,7 +6,7 @@ import { pageQuery, usePages } from "../../api/use-pages.ts";
 import { Button } from "../../components/button.tsx";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
 import { Field } from "../../components/field.tsx";
-import { ForeignText } from "../../components/foreign-text.tsx";
+import { AddressText, ForeignText } from "../../components/foreign-text.tsx";
 import { Failure, Notice } from "../../components/notice.tsx";
 import { Secret } from "../../components/secret.tsx";
 import { Select } from "../../components/select.tsx";
@@ -73,7 +73,7 @@ function InviteRow({ of: invite }: { of: Invite }) {
   return (
     <tr>
       <th scope="row" className="entry">
-        <ForeignText>{invite.email}</ForeignText>
+        <AddressText>{invite.email}</AddressText>
       </th>
       <td>{invite.role}</td>
       <td>

@@ -3,7 +3,7 @@ import { api } from "../../api/client.ts";
 import { leaveForSignIn } from "../../api/leave.ts";
 import { identityQuery, type Role, useHasRole, useIdentity } from "../../api/session.ts";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
-import { ForeignText } from "../../components/foreign-text.tsx";
+import { AddressText, ForeignText } from "../../components/foreign-text.tsx";
 import { Failure } from "../../components/notice.tsx";
 import { Table } from "../../components/tables/table.tsx";
 import { Time } from "../../components/time.tsx";
@@ -90,7 +90,7 @@ export function Members({ members }: { members: readonly Member[] }) {
       {members.map((member) => (
         <tr key={member.id}>
           <th scope="row" className="entry">
-            <ForeignText>{member.email}</ForeignText>
+            <AddressText>{member.email}</AddressText>
             {member.id === user?.id && <span className="muted"> (you)</span>}
           </th>
           <td>
