@@ -31,7 +31,7 @@ function Why({ result }: { result: VerificationResult }) {
 
 interface LineProps {
   of: ResultRow;
-  /** True: the reason and the provider stand below the address. */
+  /** True: verdict, reason and provider stand with the address. */
   isNarrow: boolean;
 }
 
@@ -40,10 +40,17 @@ function ResultLine({ of: { row, input, duplicateOf, result }, isNarrow }: LineP
   return (
     <tr>
       <td className="number">{grouped(row)}</td>
-      <td>
-        <VerdictBadge verdict={result.verdict} />
-      </td>
+      {!isNarrow && (
+        <td>
+          <VerdictBadge verdict={result.verdict} />
+        </td>
+      )}
       <th scope="row" className={isNarrow ? "entry whole" : "entry"}>
+        {isNarrow && (
+          <div>
+            <VerdictBadge verdict={result.verdict} />
+          </div>
+        )}
         {input === "" ? <span className="muted">(empty)</span> : <AddressText>{input}</AddressText>}
         {duplicateOf !== null && <div className="muted">repeats row {grouped(duplicateOf)}</div>}
         {isNarrow && (
@@ -64,9 +71,8 @@ function ResultLine({ of: { row, input, duplicateOf, result }, isNarrow }: LineP
   );
 }
 
-/** The verdict comes before the address, so that narrow windows show it without scrolling. */
-const NARROW_COLUMNS = [{ number: "Row" }, "Verdict", "Address"];
-const COLUMNS = [...NARROW_COLUMNS, "Why", "Provider"];
+const COLUMNS = [{ number: "Row" }, "Verdict", "Address", "Why", "Provider"];
+const NARROW_COLUMNS = [{ number: "Row" }, "Verdict, address, why"];
 
 /** Drawn again only when its rows change: there may be a thousand. */
 const ResultTable = memo(function ResultTable({ rows }: { rows: readonly ResultRow[] }) {
