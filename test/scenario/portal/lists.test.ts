@@ -179,6 +179,17 @@ describe("the lists of a team", () => {
     await page.getByText(/^2 of 12 units are left today; the next day begins/).waitFor();
     await page.getByRole("link", { name: "Look at the preview" }).click();
     await page.getByText(/^That is more than is left today/).waitFor();
+    // Of pasted addresses there is no file to go back to.
+    await page.route(`**/v1/bulk-jobs/${id}`, async (route) => {
+      const response = await route.fetch();
+      const job = { ...(await response.json()), source: { type: "inline", columns: null, warnings: [] } };
+      await route.fulfill({ response, json: job });
+    });
+    await page.goto(`${site.url}/lists/${id}`);
+    await page.getByText("To verify them again, paste the addresses once more.").waitFor();
+    await page.getByRole("link", { name: "New list" }).click();
+    await page.getByRole("textbox", { name: "Addresses" }).fill(rows.join("\n"));
+    await page.getByText(/^Costs 10 units at most\. 2 of 12 units are left today/).waitFor();
   });
 
   it("are cancelled and deleted on demand", async (t) => {
@@ -239,7 +250,14 @@ describe("for everybody", () => {
     await lookInThemes(page, "Lists");
     await page.getByRole("link", { name: /customers/ }).click();
     await page.getByRole("row").filter({ hasText: "missing-0@plain.test" }).waitFor();
+    await page.getByText("Verify the list again with “Cells may hold several addresses”.").waitFor();
     await lookInThemes(page, "List", { isWideToo: true });
+    await page.setViewportSize({ width: 360, height: 900 });
+    const narrow = page.getByRole("region", { name: "Results by row" });
+    await narrow
+      .getByRole("rowheader", { name: /^Invalid missing-0@plain\.test Its mail server says/ })
+      .waitFor();
+    assert.equal(await narrow.evaluate((table) => table.scrollWidth - table.clientWidth), 0);
     await page.getByRole("link", { name: "All lists" }).click();
     await page.getByRole("link", { name: "broken.csv" }).click();
     await page.getByRole("heading", { name: "Why it failed" }).waitFor();
@@ -255,6 +273,8 @@ describe("for everybody", () => {
       .first()
       .waitFor();
     await page.getByRole("cell", { name: "plain.test", exact: true }).waitFor();
+    await page.getByRole("img", { name: "Valid 10%, not answered 90%" }).waitFor();
+    await page.getByText("Cost so far").waitFor();
     await lookInThemes(page, "List under way");
     const busy = { reason: "busy", site: null, rows: 9, next_attempt_at: "2026-01-01T12:00:00.000Z" };
     const groups = [busy, { ...busy, reason: "greylisted" }];

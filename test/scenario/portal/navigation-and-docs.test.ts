@@ -5,6 +5,7 @@ import { useBrowser } from "../../support/browser.ts";
 import { PASSWORD } from "../../support/portal.ts";
 import { fillSignIn, lookInThemes, portalVisits } from "../../support/portal-pages.ts";
 import { usePortalSite } from "../../support/portal-site.ts";
+import { until } from "../../support/until.ts";
 
 /** How people get into the portal, between its pages and out; and the documents and the reference below a path of the host. */
 const site = usePortalSite();
@@ -51,6 +52,23 @@ describe("the portal", () => {
       await page.goto(site.url + path);
       await page.getByRole("heading").first().waitFor();
       assert.equal(await page.getByText("There is no such page").count(), 0, path);
+    }
+  });
+
+  it("keeps the page that is open in sight where its bar is narrower than all pages", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { session } = await site.owner();
+    const { page } = await signedIn(session);
+    const width = 360;
+    await page.setViewportSize({ width, height: 900 });
+    for (const path of ["/settings", "/verify"]) {
+      await page.goto(site.url + path);
+      await page.getByRole("heading").first().waitFor();
+      const link = page.locator('nav [aria-current="page"]');
+      await until(`${path} is in sight`, async () => {
+        const box = await link.boundingBox();
+        return box !== null && box.x >= 0 && box.x + box.width <= width;
+      });
     }
   });
 
