@@ -13,6 +13,7 @@ import { Paged } from "../../components/tables/paged.tsx";
 import { TIERS } from "../../words/tiers.ts";
 import { NewWebhook } from "./new-webhook.tsx";
 import { WebhookCard } from "./webhook-card.tsx";
+import "../../styles/webhooks.css";
 
 const readPage = (cursor: string | null) =>
   dataOf(api.GET("/v1/webhooks", { params: { query: pageQuery(cursor) } }));
