@@ -1,5 +1,6 @@
 import {
   array,
+  boolean,
   type GenericSchema,
   literal,
   optional,
@@ -24,7 +25,7 @@ const metadata = strictObject({
 });
 const duration = pipe(string(), regex(/^\d{1,4}(ms|s|m|h)$/));
 const target = (group: string, kind: string) =>
-  array(strictObject({ group: literal(group), kind: literal(kind), name: string() }));
+  strictObject({ group: literal(group), kind: literal(kind), name: string() });
 const selector = strictObject({ matchLabels: record(string(), string()) });
 const port = strictObject({ port: pipe(string(), regex(/^\d{1,5}$/)), protocol: picklist(["TCP", "UDP"]) });
 
@@ -38,24 +39,30 @@ const SCHEMAS: ReadonlyMap<string, GenericSchema> = new Map([
   entry(
     "gateway.envoyproxy.io/v1alpha1 BackendTrafficPolicy",
     strictObject({
-      targetRefs: target("gateway.networking.k8s.io", "HTTPRoute"),
+      targetRefs: array(target("gateway.networking.k8s.io", "HTTPRoute")),
       timeout: strictObject({ http: strictObject({ connectionIdleTimeout: duration }) }),
-    }),
-  ),
-  entry(
-    "networking.istio.io/v1 DestinationRule",
-    strictObject({
-      host: string(),
-      trafficPolicy: strictObject({
-        connectionPool: strictObject({ http: strictObject({ idleTimeout: duration }) }),
-      }),
     }),
   ),
   entry(
     "gateway.nginx.org/v1alpha1 UpstreamSettingsPolicy",
     strictObject({
-      targetRefs: target("core", "Service"),
+      targetRefs: array(target("core", "Service")),
       keepAlive: strictObject({ timeout: duration }),
+    }),
+  ),
+  entry(
+    "gateway.nginx.org/v1alpha1 ClientSettingsPolicy",
+    strictObject({
+      targetRef: target("gateway.networking.k8s.io", "HTTPRoute"),
+      body: strictObject({ maxSize: pipe(string(), regex(/^\d{1,4}[kmg]?$/)) }),
+    }),
+  ),
+  entry(
+    "gateway.nginx.org/v1alpha1 ProxySettingsPolicy",
+    strictObject({
+      targetRefs: array(target("gateway.networking.k8s.io", "HTTPRoute")),
+      buffering: strictObject({ disable: boolean() }),
+      timeout: strictObject({ read: duration, send: duration }),
     }),
   ),
   entry(

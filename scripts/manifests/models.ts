@@ -12,6 +12,7 @@ const PACKAGES: ReadonlyMap<string, string> = new Map([
   ["monitoring.coreos.com", "@kubernetes-models/prometheus-operator"],
   ["external-secrets.io", "@kubernetes-models/external-secrets"],
   ["gateway.networking.k8s.io", "@kubernetes-models/gateway-api"],
+  ["networking.istio.io", "@kubernetes-models/istio"],
 ]);
 
 /** The module that has a kind's schema and type; null: no package is known for its group. */

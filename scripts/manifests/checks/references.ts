@@ -151,6 +151,15 @@ function checkPolicy(document: Document, workloads: readonly Workload[]): string
   return found;
 }
 
+/** What policies of gateways are for: a route or a Service of the same namespace. */
+function checkTargets({ spec = {} }: Document, documents: readonly Document[]): string[] {
+  type Target = { kind: string; name: string };
+  const { targetRef, targetRefs = [] } = spec as { targetRef?: Target; targetRefs?: Target[] };
+  return [...(targetRef ? [targetRef] : []), ...targetRefs]
+    .filter(({ kind, name }) => !documents.some((one) => one.kind === kind && one.metadata.name === name))
+    .map(({ kind, name }) => `is for ${kind} ${name}, which is not there`);
+}
+
 export function checkReferences(documents: readonly Document[]): Finding[] {
   const workloads = workloadsOf(documents);
   const services = ofKind<IServiceSpec>(documents, "Service");
@@ -167,6 +176,7 @@ export function checkReferences(documents: readonly Document[]): Finding[] {
     ...backendsOf(documents).flatMap(([document, backend]) =>
       checkBackend(backend, services).map(at(document)),
     ),
+    ...documents.flatMap((one) => checkTargets(one, documents).map(at(one))),
     ...checkSources(documents, workloads),
   ];
 }

@@ -198,3 +198,24 @@ describe("references within what makes its secrets", () =>
     ],
     "local",
   ));
+
+describe("policies of a gateway", () =>
+  finds(
+    "references",
+    [
+      [
+        "of a route that is not there",
+        without("HTTPRoute", "rcpt-api"),
+        /ClientSettingsPolicy\/rcpt-api is for HTTPRoute rcpt-api, which is not there/,
+      ],
+      [
+        "of a Service that is not there",
+        (d) =>
+          set(the<object>(d, "UpstreamSettingsPolicy", "rcpt-api").spec, {
+            targetRefs: [{ group: "core", kind: "Service", name: "api" }],
+          }),
+        /UpstreamSettingsPolicy\/rcpt-api is for Service api, which is not there/,
+      ],
+    ],
+    "production on NGINX, with a quota",
+  ));

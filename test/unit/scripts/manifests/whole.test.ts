@@ -20,6 +20,9 @@ import { BUILDS, built, ROOT, the } from "./built.ts";
 
 /** The builds without changes. */
 
+/** Largest value of the setting. */
+const VERIFY_DEADLINE_MAX_MS = 120_000;
+
 it("nothing is found in any build", async () => {
   for (const name of BUILDS) {
     const documents = await built(name);
@@ -111,6 +114,23 @@ it("a gateway closes idle connections before the server does, by an object of it
     the<Nginx>(nginx, "UpstreamSettingsPolicy", "rcpt-api").spec.keepAlive.timeout,
   ])
     assert.equal(secondsOf(timeout), 5, timeout);
+});
+
+it("nginx takes any body, waits as long as an answer may take, and forwards events as they come", async () => {
+  const name = BUILDS.find((one) => one.includes("NGINX")) ?? assert.fail();
+  const documents = await built(name);
+  const { body } = the<{ body: object }>(documents, "ClientSettingsPolicy", "rcpt-api").spec;
+  assert.deepEqual(body, { maxSize: "0" });
+  type Proxy = { buffering: { disable: boolean }; timeout: { read: string; send: string } };
+  const { buffering, timeout } = the<Proxy>(documents, "ProxySettingsPolicy", "rcpt-api").spec;
+  assert.equal(buffering.disable, true);
+  const ingress = the(await built("without KEDA, by an Ingress"), "Ingress", "rcpt-api").metadata;
+  const annotation = (key: string) => ingress.annotations?.[`nginx.ingress.kubernetes.io/proxy-${key}`];
+  assert.deepEqual([annotation("body-size"), annotation("buffering")], ["0", "off"]);
+  for (const [way, seconds] of Object.entries(timeout)) {
+    assert.equal(seconds, `${annotation(`${way}-timeout`)}s`);
+    assert.ok(Number.parseInt(seconds, 10) * 1_000 > VERIFY_DEADLINE_MAX_MS, way);
+  }
 });
 
 it("a namespace with a quota finds a limit of each resource in every container", async () => {
