@@ -13,6 +13,7 @@ import {
 import { CHART_BUILDS, compareForms, equalBuilds, renderBuild } from "./manifests/chart.ts";
 import { CHECKS } from "./manifests/check.ts";
 import { checkAllSettings, settingsSet } from "./manifests/checks/settings.ts";
+import { checkCrds, loadCrds } from "./manifests/crds.ts";
 import type { Document, Finding } from "./manifests/documents.ts";
 import { type Helm, makeHelm } from "./manifests/helm.ts";
 import { checkSchemas } from "./manifests/models.ts";
@@ -82,6 +83,12 @@ async function inspect(work: string): Promise<Row[]> {
   all.push(...examples);
   const schemas = await checkSchemas(examples);
   rows.push({ build: "examples", check: "schemas", looked: examples.length, findings: schemas });
+  const crds = await loadCrds(ROOT);
+  if (typeof crds === "string") console.log(`the objects of gateways were NOT held to their CRDs: ${crds}`);
+  else {
+    const held = all.filter(({ apiVersion, kind }) => crds.has(`${apiVersion} ${kind}`));
+    rows.push({ build: "of gateways", check: "CRDs", looked: held.length, findings: checkCrds(held, crds) });
+  }
   const types = await checkTypes(all, ROOT, join(work, "typed"));
   rows.push({ build: "all of them", check: "types", looked: all.length, findings: types });
   const settings = checkAllSettings(set);

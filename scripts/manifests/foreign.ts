@@ -14,8 +14,9 @@ import {
 import type { Document } from "./documents.ts";
 
 /**
- * Kinds of gateways, for which no package has a schema: the fields that we set, as the CRD of each project has them. A field that
- * is not here is a finding.
+ * Kinds of gateways, for which no package has a schema: the fields that we set. A field that is not here is a finding. crds.ts holds
+ * the objects of Envoy Gateway and Cilium to their CRDs, where Go is installed. Those of NGINX Gateway Fabric were compared by hand with
+ * the CRDs of 2.6.7.
  */
 
 const metadata = strictObject({

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync } from "node:fs";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { type Document, parseDocuments } from "./documents.ts";
+import { findGo } from "./go.ts";
 import { run } from "./run.ts";
 
 /** Helm of the machine, or built by Go into the project's cache: no package registry for Node.js has it. */
@@ -39,10 +40,9 @@ export async function findHelm(root: string): Promise<Helm | null> {
 export async function makeHelm(root: string, say: (line: string) => void): Promise<Helm | string> {
   const found = await findHelm(root);
   if (found !== null) return found;
-  const path = `${process.env.PATH}${delimiter}/usr/local/go/bin`;
-  const env = { ...process.env, PATH: path, GOBIN: join(root, ".rcpt/cache", `helm-${VERSION}`) };
-  const asked = await run("go", ["version"], { cwd: root, timeoutMs: TIMEOUT_MS, env }).catch(() => null);
-  if (asked?.code !== 0) return "neither helm nor Go is installed";
+  const go = await findGo(root);
+  if (go === null) return "neither helm nor Go is installed";
+  const env = { ...go, GOBIN: join(root, ".rcpt/cache", `helm-${VERSION}`) };
   say(`building helm ${VERSION} with Go: some minutes, once`);
   mkdirSync(env.GOBIN, { recursive: true });
   const made = await run("go", ["install", MODULE], { cwd: root, timeoutMs: BUILD_WITHIN_MS, env });

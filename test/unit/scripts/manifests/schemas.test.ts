@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { describe, it } from "node:test";
 import { type Builder, build, differences, findBuilder } from "../../../../scripts/manifests/builds.ts";
 import { isOwnNetwork, SPECIAL_NETWORKS, specialIn } from "../../../../scripts/manifests/cidr.ts";
+import { type CrdSchema, checkCrds } from "../../../../scripts/manifests/crds.ts";
 import { type Document, parseDocuments, quantity, selects } from "../../../../scripts/manifests/documents.ts";
 import { checkSchemas, moduleOf } from "../../../../scripts/manifests/models.ts";
 import { checkTypes } from "../../../../scripts/manifests/typed.ts";
@@ -54,6 +55,36 @@ it("the second pass finds fields that there are not, which the first lets pass",
   assert.equal(found.length, 1, JSON.stringify(found));
   assert.equal(found[0]?.where, "Service/typo");
   assert.match(found[0]?.text ?? "", /sessionAffinty/);
+});
+
+it("a CRD finds fields that there are not, wrong types and values, and what is missing", () => {
+  const schema: CrdSchema = {
+    type: "object",
+    properties: {
+      ...{ apiVersion: { type: "string" }, kind: { type: "string" }, metadata: { type: "object" } },
+      spec: {
+        type: "object",
+        required: ["ports"],
+        properties: {
+          ports: { type: "array", items: { type: "object", properties: { port: { type: "integer" } } } },
+          type: { type: "string", enum: ["ClusterIP"] },
+          idle: { type: "string", pattern: "^\\d+s$" },
+          selector: { type: "object", additionalProperties: { type: "string" } },
+        },
+      },
+    },
+  };
+  const schemas = new Map([["v1 Service", schema]]);
+  const texts = (spec: object) => checkCrds([changed({ spec })], schemas).map(({ text }) => text);
+  assert.deepEqual(checkCrds([service], schemas), []);
+  assert.deepEqual(checkCrds([changed({ kind: "Ingress" })], schemas), []);
+  assert.deepEqual(texts({ ports: [{ port: "http" }] }), ["Service.spec.ports[0].port is no integer"]);
+  assert.deepEqual(texts({ ports: [], idle: "5" }), ["Service.spec.idle is not as ^\\d+s$"]);
+  assert.deepEqual(texts({ ports: [], type: "None", selector: { a: 1 } }), [
+    "Service.spec.type is none of ClusterIP",
+    "Service.spec.selector.a is no string",
+  ]);
+  assert.deepEqual(texts({ prots: [] }), ["Service.spec has no ports", "Service.spec.prots is no field"]);
 });
 
 describe("a build", () => {
