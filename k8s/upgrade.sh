@@ -99,17 +99,25 @@ conditions() {
     -o 'jsonpath={range .status.conditions[?(@.status=="True")]}{.type}{" "}{end}'
 }
 
-# Prints the reasons why the migration has no running pod, if there are any: no image, no secret, no node, or refused
-# by a quota or by admission.
+# Prints the reasons why the migration has no running pod, if there are any: no image, no secret, no ConfigMap to mount,
+# no node, or refused by a quota or by admission.
 why_waiting() {
   local reasons format='{range .items[*]}{"pod "}{range .status.containerStatuses[*]}{.state.waiting.reason}{" "}{end}'
   format+='{range .status.conditions[?(@.status=="False")]}{.reason}{" "}{end}{end}'
   reasons=$(in_namespace get pods -l "job-name=$job" -o "jsonpath=$format") || true
+  # A volume that cannot be mounted is said by events alone.
+  case $reasons in
+    *ContainerCreating*)
+      reasons+=" $(in_namespace get events --field-selector reason=FailedMount \
+        -o 'jsonpath={range .items[*]}{.reason}{" "}{.involvedObject.name}{"\n"}{end}' |
+        sed -n "s/ $job-.*//p" | sort -u)" || true
+      ;;
+  esac
   # Events are kept after their cause has gone, so they are read only while the Job has no pod.
   [ -n "$reasons" ] ||
     reasons=$(in_namespace get events --field-selector "involvedObject.name=$job,reason=FailedCreate" \
       -o 'jsonpath={range .items[*]}{.reason}{" "}{end}') || true
-  tr ' ' '\n' <<<"$reasons" | grep -E '^(ErrImage|ImagePull|InvalidImage|CreateContainer|Unschedulable|FailedCreate)' |
+  tr ' ' '\n' <<<"$reasons" | grep -E '^(ErrImage|ImagePull|InvalidImage|CreateContainer|Unschedulable|FailedCreate|FailedMount)' |
     sort -u | tr '\n' ' ' || true
 }
 
@@ -125,7 +133,8 @@ show_migration() {
 migration_stopped() {
   show_migration
   stop "$1" \
-    "No pod was changed: the version before serves on. Mend what is named above, then run the same command again." \
+    "No pod was changed. Settings, secrets, accounts and network policies are the new ones already: if the version before" \
+    "can do with them, it serves on. Mend what is named above, then run the same command again." \
     "The Job stays for a week: kubectl --namespace $namespace logs -l job-name=$job"
 }
 
@@ -159,6 +168,9 @@ migrate() {
 show_pods() {
   local pods="$OURS,app.kubernetes.io/component=$1" name
   in_namespace get pods -l "$pods" >&2 || true
+  # Pods that a quota or an admission refuses are nowhere else.
+  in_namespace get events --field-selector reason=FailedCreate --sort-by .lastTimestamp 2>/dev/null |
+    grep "rcpt-$1-" | tail -n 5 >&2 || true
   for name in $(in_namespace get pods -l "$pods" --no-headers | awk '{ split($2, n, "/"); if (n[1] < n[2]) print $1 }' | tail -n 2); do
     echo "--- log of $name" >&2
     in_namespace logs "$name" --tail=20 >&2 || true
@@ -174,15 +186,47 @@ roll_out() {
     in_namespace rollout status "deployment/rcpt-$role" --timeout "${timeout_s}s" && continue
     show_pods "$role"
     stop "new pods of rcpt-$role do not become ready" \
-      "Pods of the version before serve on until new ones are ready. Mend what the log names and run the same command again, or go" \
-      "back: run it with the manifests of the version before, whose code runs on the new schema."
+      "Pods of the version before serve on until new ones are ready. Mend what is named above and run the same command again, or go" \
+      "back: run it with the manifests and the image of the version before (${before:-the overlay names it}), whose code" \
+      "runs on the new schema."
   done
 }
 
+# Names what is in the namespace, labelled as ours, and not in the manifests: an apply takes nothing away, and an autoscaler
+# of another overlay stops the new one. Not ConfigMaps, Jobs and Secrets, which a way back may need, and nothing that
+# another object owns, as KEDA's HPA.
+readonly LEFT=(
+  Deployment:deployments.apps Service:services ServiceAccount:serviceaccounts Ingress:ingresses.networking.k8s.io
+  NetworkPolicy:networkpolicies.networking.k8s.io PodDisruptionBudget:poddisruptionbudgets.policy
+  HorizontalPodAutoscaler:horizontalpodautoscalers.autoscaling ScaledObject:scaledobjects.keda.sh
+  TriggerAuthentication:triggerauthentications.keda.sh HTTPRoute:httproutes.gateway.networking.k8s.io
+  PodMonitor:podmonitors.monitoring.coreos.com PrometheusRule:prometheusrules.monitoring.coreos.com
+)
+name_leftovers() {
+  local each name owner left=() format='{range .items[*]}{.metadata.name}{" "}{.metadata.ownerReferences[*].kind}{"\n"}{end}'
+  awk '/^kind: / { kind = $2 } /^[a-z]/ { isMetadata = $1 == "metadata:" } isMetadata && /^  name: / { print kind ":" $2 }
+    $0 == "---" { kind = "" }' "$work/release.yaml" >"$work/names"
+  for each in "${LEFT[@]}"; do
+    while read -r name owner; do
+      [ -z "$name" ] || [ -n "$owner" ] || grep -qx "${each%%:*}:$name" "$work/names" || left+=("${each#*:}/$name")
+    done < <(in_namespace get "${each#*:}" -l "$OURS" -o "jsonpath=$format" 2>/dev/null)
+  done
+  [ ${#left[@]} = 0 ] && return
+  say "these are in the namespace, and in no manifest of the overlay. If they are of an earlier version, delete them:"
+  say "  kubectl --namespace $namespace delete ${left[*]}"
+}
+
 render
-say "$(kubectl config current-context 2>/dev/null || echo 'no context'), namespace $namespace: $(awk '/^ +image: / { print $2 }' "$work/release.yaml" | sort -u | tr '\n' ' ')"
+before=$(in_namespace get deployment rcpt-api --ignore-not-found \
+  -o 'jsonpath={.spec.template.spec.containers[?(@.name=="api")].image}' 2>/dev/null) || before=""
+images=$(awk '/^ +image: / { print $2 }' "$work/release.yaml" | sort -u | tr '\n' ' ')
+# A run that goes on with what another began finds its own image.
+case " $images" in *" $before "*) before="" ;; esac
+say "$(kubectl config current-context 2>/dev/null || echo 'no context'), namespace $namespace: ${before:+$before -> }$images"
 check
 migrate
 say "migrated"
 roll_out
-say "done"
+name_leftovers
+say "done: $images"
+[ -z "$before" ] || say "to go back: the manifests of the version before, with $before in the overlay"

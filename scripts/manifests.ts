@@ -15,7 +15,7 @@ import { CHECKS } from "./manifests/check.ts";
 import { checkAllSettings, settingsSet } from "./manifests/checks/settings.ts";
 import { checkCrds, loadCrds } from "./manifests/crds.ts";
 import type { Document, Finding } from "./manifests/documents.ts";
-import { type Helm, makeHelm } from "./manifests/helm.ts";
+import { type Helm, makeHelms } from "./manifests/helm.ts";
 import { checkSchemas } from "./manifests/models.ts";
 import { checkTypes } from "./manifests/typed.ts";
 
@@ -30,6 +30,19 @@ interface Row {
   check: string;
   looked: number;
   findings: Finding[];
+}
+
+/** Another major version of Helm makes the same objects. */
+async function compareHelms(helm: Helm, others: readonly Helm[], work: string): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const other of others)
+    for (const one of [...equalBuilds(ROOT), ...CHART_BUILDS]) {
+      const documents = await renderBuild(ROOT, helm, one, work);
+      const theirs = await renderBuild(ROOT, other, one, work);
+      const findings = differences(documents, theirs, other.name);
+      rows.push({ build: one.name, check: `helm ${other.major}`, looked: theirs.length, findings });
+    }
+  return rows;
 }
 
 /** The chart beside kustomize, and what it alone can make. */
@@ -72,11 +85,12 @@ async function inspect(work: string): Promise<Row[]> {
     for (const name of settingsSet(documents)) set.add(name);
     built.set(one.name, documents);
   }
-  const helm = await makeHelm(ROOT, (line) => console.log(line));
-  if (typeof helm === "string") console.log(`the chart was NOT checked: ${helm}`);
-  else {
-    console.log(`the chart is rendered by ${helm.name}`);
-    rows.push(...(await inspectChart(helm, work, built)));
+  const { helms, missing } = await makeHelms(ROOT, (line) => console.log(line));
+  for (const why of missing) console.log(`the chart was NOT checked with ${why}`);
+  const [helm, ...others] = helms;
+  if (helm !== undefined) {
+    console.log(`the chart is rendered by ${helms.map(({ name }) => name).join(" and ")}`);
+    rows.push(...(await inspectChart(helm, work, built)), ...(await compareHelms(helm, others, work)));
   }
   const all = [...built.values()].flat();
   const examples = readExamples(join(ROOT, "k8s"));

@@ -64,7 +64,7 @@ const http = {
 const stores = {
   DATABASE_URL: { roles: ALL, does: "PostgreSQL 14 or newer." },
   DATABASE_MAX_CONNECTIONS: { roles: ALL, does: "Connections to PostgreSQL that a process may open." },
-  REDIS_URL: { roles: ALL, does: "Redis or Valkey 7 or newer, with `maxmemory-policy volatile-lru`." },
+  REDIS_URL: { roles: ALL, does: "Redis 7 or newer, or Valkey 8, with `maxmemory-policy volatile-lru`." },
   S3_BUCKET: { roles: ALL, does: "Bucket for uploads, shards and results. Without it there are no lists." },
   S3_ENDPOINT: {
     roles: ALL,

@@ -6,8 +6,11 @@ import { run } from "./run.ts";
 
 /** Helm of the machine, or built by Go into the project's cache: no package registry for Node.js has it. */
 
-const VERSION = "v3.22.0";
-const MODULE = `helm.sh/helm/v3/cmd/helm@${VERSION}`;
+/** Both that are maintained, by their module. */
+const VERSIONS: readonly { version: string; module: string }[] = [
+  { version: "v4.3.2", module: "helm.sh/helm/v4/cmd/helm" },
+  { version: "v3.22.0", module: "helm.sh/helm/v3/cmd/helm" },
+];
 const TIMEOUT_MS = 60_000;
 const BUILD_WITHIN_MS = 1_800_000;
 /** One that Go builds takes itself for a client of an older one. */
@@ -16,38 +19,58 @@ const KUBERNETES = "1.32.0";
 export interface Helm {
   name: string;
   command: string;
+  /** 3 or 4. */
+  major: string;
 }
 
-async function answers(command: string, args: readonly string[], cwd: string): Promise<string | null> {
+const folderOf = (root: string, version: string) => join(root, ".rcpt/cache", `helm-${version}`);
+
+/** @param version what is known of it; null: it says so itself */
+async function askHelm(command: string, version: string | null, cwd: string): Promise<Helm | null> {
+  const args = ["version", "--template", "{{.Version}}"];
   const asked = await run(command, args, { cwd, timeoutMs: TIMEOUT_MS, stdoutOnly: true }).catch(() => null);
-  return asked?.code === 0 ? asked.output.trim() : null;
+  if (asked?.code !== 0) return null;
+  const name = version ?? asked.output.trim();
+  return { name: `helm ${name}`, command, major: /^v(\d+)/.exec(name)?.[1] ?? "" };
 }
 
-/** Helm on PATH, or one that was built before; null: none. */
-export async function findHelm(root: string): Promise<Helm | null> {
-  const built = join(root, ".rcpt/cache", `helm-${VERSION}`, "helm");
-  for (const command of ["helm", ...(existsSync(built) ? [built] : [])]) {
-    const version = await answers(command, ["version", "--template", "{{.Version}}"], root);
-    if (version !== null) return { name: `helm ${command === built ? VERSION : version}`, command };
+/** Helm on PATH, and those that were built before: one of each major version. */
+export async function findHelms(root: string): Promise<Helm[]> {
+  const installed = await askHelm("helm", null, root);
+  const found = installed === null ? [] : [installed];
+  for (const { version } of VERSIONS) {
+    const command = join(folderOf(root, version), "helm");
+    const built = existsSync(command) ? await askHelm(command, version, root) : null;
+    if (built !== null && !found.some(({ major }) => major === built.major)) found.push(built);
   }
-  return null;
+  return found;
 }
 
 /**
- * Helm, built where none is installed: minutes, once.
- * @returns why there is none: without Go, or without its modules, the chart is not checked
+ * Helm 3 and 4, built where they are not installed: minutes, once.
+ * @returns with `missing`, why one is not there: without Go, or without its modules, the chart is not checked by it
  */
-export async function makeHelm(root: string, say: (line: string) => void): Promise<Helm | string> {
-  const found = await findHelm(root);
-  if (found !== null) return found;
+export async function makeHelms(
+  root: string,
+  say: (line: string) => void,
+): Promise<{ helms: Helm[]; missing: string[] }> {
   const go = await findGo(root);
-  if (go === null) return "neither helm nor Go is installed";
-  const env = { ...go, GOBIN: join(root, ".rcpt/cache", `helm-${VERSION}`) };
-  say(`building helm ${VERSION} with Go: some minutes, once`);
-  mkdirSync(env.GOBIN, { recursive: true });
-  const made = await run("go", ["install", MODULE], { cwd: root, timeoutMs: BUILD_WITHIN_MS, env });
-  if (made.code !== 0) return `Go does not build helm: ${made.errors.trim().slice(-2_000)}`;
-  return (await findHelm(root)) ?? "the helm that Go built does not run";
+  const missing: string[] = [];
+  for (const { version, module } of VERSIONS) {
+    const there = await findHelms(root);
+    if (there.some(({ major }) => version.startsWith(`v${major}.`))) continue;
+    if (go === null) {
+      missing.push(`helm ${version}: neither it nor Go is installed`);
+      continue;
+    }
+    say(`building helm ${version} with Go: some minutes, once`);
+    const env = { ...go, GOBIN: folderOf(root, version) };
+    mkdirSync(env.GOBIN, { recursive: true });
+    const options = { cwd: root, timeoutMs: BUILD_WITHIN_MS, env };
+    const { code, errors } = await run("go", ["install", `${module}@${version}`], options);
+    if (code !== 0) missing.push(`helm ${version}: Go does not build it: ${errors.trim().slice(-2_000)}`);
+  }
+  return { helms: await findHelms(root), missing };
 }
 
 /** Lines that say that base and components are links. */

@@ -65,7 +65,7 @@ function judgeVersion(info: Info): DoctorFinding {
     : fail(
         "version",
         text,
-        "Run Redis or Valkey 7 or newer: streams are read in ways that older ones do not know.",
+        "Run Redis 7 or newer, or Valkey 8: streams are read in ways that older ones do not know.",
       );
 }
 

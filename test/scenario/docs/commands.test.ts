@@ -7,7 +7,7 @@ import { VERSION } from "../../../src/platform/version.ts";
 import { createPostgres, type Database } from "../../../src/stores/postgres/postgres.ts";
 import { codeBlocksOf, documentedPages, textOfPage } from "../../support/documented/blocks.ts";
 import { docker } from "../../support/documented/docker.ts";
-import { createKubectl, helm, kind } from "../../support/documented/kubernetes.ts";
+import { createKubectl, helm, kind, unrendered } from "../../support/documented/kubernetes.ts";
 import { createDocumentedMain, type DocumentedMain } from "../../support/documented/main.ts";
 import { npm } from "../../support/documented/npm.ts";
 import {
@@ -154,6 +154,11 @@ describe("commands of the documents", () => {
     const results = readFileSync(join(checkout, "results.csv"), "utf8");
     assert.match(results, /^name,email,rcpt_verdict,/);
     assert.equal(results.trimEnd().split("\n").length, 4);
+  });
+
+  it("of Helm render the chart", (t) => {
+    assert.ok(blocks.some(({ text }) => /^helm (install|upgrade) /m.test(text)));
+    if (unrendered.length > 0) t.skip(`no helm is installed: ${unrendered.length} were not rendered`);
   });
 
   const wrong = [

@@ -10,7 +10,7 @@ import {
   parseDocuments,
   workloadsOf,
 } from "../../../scripts/manifests/documents.ts";
-import { findHelm, renderChart } from "../../../scripts/manifests/helm.ts";
+import { findHelms, renderChart } from "../../../scripts/manifests/helm.ts";
 import { run } from "../../../scripts/manifests/run.ts";
 import type { DocumentedMain } from "./main.ts";
 import type { Call, CallOutcome, StandIn } from "./shell.ts";
@@ -96,11 +96,21 @@ async function inNamespace(name = ""): Promise<void> {
 /** @param jobStates of the migration's Job, from one call to the next */
 async function get([kind = "", name = ""]: string[], jobStates: string[]): Promise<string> {
   if (kind === "namespace") await inNamespace(name);
+  // Of all of a kind: nothing is left from an earlier version here.
+  else if (name === "-l") return "";
   else if (kind === "job") {
     assert.ok(name.startsWith(MIGRATION), `no manifest has job/${name}`);
     return jobStates.shift() ?? "Complete ";
   } else await named(kind.includes("/") ? kind : `${kind}/${name}`);
   return "";
+}
+
+/** What follows a Job or pods: the one of the chart's first revision, or those of a component. */
+function follow([first = "", ...rest]: string[], verb: string): void {
+  const [selector = ""] = rest;
+  if (verb === "wait") assert.deepEqual([first, selector], ["--for=condition=complete", `job/${MIGRATION}1`]);
+  else assert.deepEqual([first, selector], ["-l", "app.kubernetes.io/component=migrate"]);
+  for (const option of rest.slice(1)) assert.match(option, /^--(timeout=\d+m|prefix|tail=\d+)$/);
 }
 
 /** In the cluster of this stand-in, the Job of `k8s/upgrade.sh` does not exist at first, and is then complete. */
@@ -122,6 +132,7 @@ async function kubectl(node: RunNode, call: Call, jobStates: string[]): Promise<
   if (verb === "apply") await apply(call, args);
   else if (verb === "port-forward") await portForward(args);
   else if (verb === "exec") await exec(node, call, args);
+  else if (verb === "wait" || verb === "logs") follow(args, verb);
   else if (verb === "rollout") {
     assert.ok(["restart", "status"].includes(args[0] ?? ""));
     const targets = args.slice(1).filter((word) => word.includes("/"));
@@ -131,7 +142,10 @@ async function kubectl(node: RunNode, call: Call, jobStates: string[]): Promise<
   return {};
 }
 
-/** Renders the chart with the documented values where there is a Helm; `npm run manifests` builds one where there is Go. */
+/** Documented commands of Helm whose values no Helm has rendered, since there is none: `npm run manifests` builds one where there is Go. */
+export const unrendered: string[] = [];
+
+/** Renders the chart with the documented values where there is a Helm. */
 export async function helm(call: Call): Promise<void> {
   const { values, positionals } = parseArgs({
     args: call.args,
@@ -148,8 +162,11 @@ export async function helm(call: Call): Promise<void> {
   assert.match(values.timeout ?? "5m", /^\d+[smh]$/);
   assert.ok(existsSync(join(pathIn(call, chart), "Chart.yaml")), `${chart} is no chart`);
   const files = values.values.map((file) => pathIn(call, file));
-  const program = await findHelm(ROOT);
-  if (program === null) return;
+  const [program] = await findHelms(ROOT);
+  if (program === undefined) {
+    unrendered.push(call.args.join(" "));
+    return;
+  }
   const isUpgrade = verb === "upgrade" ? ["--is-upgrade"] : [];
   await renderChart(ROOT, program, [...files.flatMap((file) => ["-f", file]), ...isUpgrade]);
 }

@@ -15,12 +15,12 @@ import { checkDrain } from "../../../../scripts/manifests/checks/drain.ts";
 import type { ScaledObjectSpec } from "../../../../scripts/manifests/checks/figures.ts";
 import { type Document, type PodSpec, workloadsOf } from "../../../../scripts/manifests/documents.ts";
 import { environmentOf } from "../../../../scripts/manifests/environment.ts";
-import { findHelm } from "../../../../scripts/manifests/helm.ts";
+import { findHelms } from "../../../../scripts/manifests/helm.ts";
 import { built, ROOT, the } from "./built.ts";
 
 /** The chart beside kustomize. Without Helm what needs it is skipped: `npm run manifests` builds one where Go is installed. */
 
-const helm = await findHelm(ROOT);
+const [helm = null] = await findHelms(ROOT);
 const skip = helm === null && "no helm is installed, and `npm run manifests` has built none";
 const work = mkdtempSync(join(tmpdir(), "rcpt-chart-"));
 after(() => rmSync(work, { recursive: true, force: true }));

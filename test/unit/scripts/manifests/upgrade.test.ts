@@ -95,6 +95,9 @@ const PREPARE = `${APPLY_ALL} -l rcpt-phase=prepare`;
 const changes = (calls: readonly string[]) =>
   calls.filter((line) => /^(apply|delete|rollout)/.test(line) && !line.includes("--dry-run"));
 
+/** Kinds that are looked for by their plural: a policy by `policies`. */
+const singular = (line: string) => line.replace("policies", "policys").replace("ingresses", "ingresss");
+
 describe("an upgrade", () => {
   it("checks, migrates, applies and waits for each role, in this order", () => {
     const { status, stderr, calls } = upgrade({});
@@ -146,6 +149,57 @@ describe("an upgrade", () => {
   });
 });
 
+describe("at its end an upgrade", () => {
+  const BEFORE = "registry.example.com/rcpt@sha256:0123";
+
+  it("names its image and that to go back to", () => {
+    const { stdout } = upgrade({ "get deployment rcpt-api": { out: BEFORE } });
+    assert.match(
+      stdout,
+      /done: ghcr\.io\/rcpt\/rcpt:\d\S+ \nupgrade: to go back: .*sha256:0123 in the overlay\n$/,
+    );
+    const { stdout: failed, stderr } = upgrade({
+      "get deployment rcpt-api": { out: BEFORE },
+      "rollout status deployment/rcpt-api": { code: 1 },
+    });
+    assert.match(failed, /registry\.example\.com\/rcpt@sha256:0123 -> ghcr\.io\/rcpt\/rcpt:/);
+    assert.match(stderr, /the image of the version before \(registry\.example\.com\/rcpt@sha256:0123\)/);
+  });
+
+  it("names no image to go back to where it went on with its own", () => {
+    const own = /image: (\S+)/.exec(rendered("production"))?.[1] ?? assert.fail();
+    const { stdout } = upgrade({ "get deployment rcpt-api": { out: own } });
+    assert.match(stdout, /done: \S+ \n$/);
+  });
+
+  it("names what no manifest has, but what another object owns", () => {
+    const { status, stdout } = upgrade({
+      "get horizontalpodautoscalers.autoscaling": {
+        out: "rcpt-api \nrcpt-bulk \nkeda-hpa-rcpt-bulk ScaledObject\n",
+      },
+      "get networkpolicies.networking.k8s.io": { out: "rcpt-dns \nrcpt-api-from-ingress \n" },
+      "get podmonitors.monitoring.coreos.com": { err: "the server doesn't have a resource type", code: 1 },
+    });
+    assert.equal(status, 0);
+    assert.match(
+      stdout,
+      /\n.* {2}kubectl --namespace rcpt delete networkpolicies\.networking\.k8s\.io\/rcpt-api-from-ingress horizontalpodautoscalers\.autoscaling\/rcpt-bulk\n/,
+    );
+    assert.doesNotMatch(upgrade({}).stdout, /delete/);
+  });
+
+  it("looks for every kind that manifests make, but those that a way back may need", () => {
+    const { calls, applied } = upgrade({});
+    const kept = ["Namespace", "ConfigMap", "Job", "Secret", "ExternalSecret"];
+    for (const { kind } of applied())
+      assert.ok(
+        kept.includes(kind) ||
+          calls.some((line) => new RegExp(`^get ${kind}s[. ]`, "i").test(singular(line))),
+        kind,
+      );
+  });
+});
+
 describe("an upgrade stops", () => {
   it("when the API server refuses something, before anything is changed", () => {
     const { status, stderr, calls } = upgrade({
@@ -190,6 +244,21 @@ describe("an upgrade stops", () => {
     assert.ok(calls.some((line) => /^logs -l job-name=rcpt-migrate-\d+ --prefix/.test(line)));
   });
 
+  it("when the migration waits for a ConfigMap to mount, and says so", () => {
+    const events = "FailedMount other-1\nFailedMount rcpt-migrate-JOB-x2x4z\n";
+    const { applied } = upgrade({});
+    const job = applied().find(({ kind }) => kind === "Job")?.metadata.name ?? assert.fail();
+    const waiting: Answers = {
+      "get job": {},
+      "get pods -l job-name": { out: "pod ContainerCreating ContainersNotReady " },
+      "get events --field-selector reason=FailedMount": { out: events.replace("rcpt-migrate-JOB", job) },
+    };
+    const args = ["k8s/overlays/production", "--timeout", "0"];
+    assert.match(upgrade(waiting, args).stdout, /the migration's pod does not start: FailedMount \n/);
+    const others = { "get events --field-selector reason=FailedMount": { out: events } };
+    assert.doesNotMatch(upgrade({ ...waiting, ...others }, args).stdout, /does not start/);
+  });
+
   it("when the migration is not done in time, and says why its pod does not start", () => {
     const { status, stdout, stderr, calls } = upgrade(
       { "get job": {}, "get pods -l job-name": { out: "CreateContainerConfigError PodInitializing" } },
@@ -224,7 +293,22 @@ describe("an upgrade stops", () => {
       calls.filter((line) => line.startsWith("logs")),
       ["logs rcpt-bulk-2 --tail=20"],
     );
-    assert.match(stderr, /rcpt-bulk do not become ready.*run it with the manifests of the version before/s);
+    assert.match(
+      stderr,
+      /rcpt-bulk do not become ready.*run it with the manifests and the image of the version before/s,
+    );
+  });
+
+  it("with what a quota or an admission says of pods that it refuses", () => {
+    const event = (pods: string) => `1m Warning FailedCreate replicaset/${pods} exceeded quota: limits\n`;
+    const { stderr } = upgrade({
+      "rollout status deployment/rcpt-api": { err: "timed out waiting for the condition", code: 1 },
+      "get events --field-selector reason=FailedCreate": {
+        out: event("rcpt-bulk-7d9") + event("rcpt-api-5c6").repeat(7),
+      },
+    });
+    assert.equal(stderr.match(/replicaset\/rcpt-api-5c6 exceeded quota/g)?.length, 5);
+    assert.doesNotMatch(stderr, /rcpt-bulk-7d9/);
   });
 
   for (const args of [[], ["--timeout"], ["a", "b"], ["k8s/nowhere"], ["k8s/base", "--timeout", "1h"]])
