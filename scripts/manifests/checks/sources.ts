@@ -18,7 +18,7 @@ export const GIVEN_SECRETS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
       "OTEL_EXPORTER_OTLP_HEADERS",
     ]),
   ],
-  ["rcpt-redis-scaler", new Set(["address", "username", "password", "tls"])],
+  ["rcpt-redis-scaler", new Set(["address", "username", "password", "tls", "ca"])],
 ]);
 
 /** ConfigMaps that the operator makes. */

@@ -11,8 +11,16 @@ import {
   readExamples,
 } from "../../../../scripts/manifests/builds.ts";
 import { CHECKS } from "../../../../scripts/manifests/check.ts";
+import { listGrants } from "../../../../scripts/manifests/checks/grants.ts";
+import { checkReferences } from "../../../../scripts/manifests/checks/references.ts";
 import { checkAllSettings, NOT_SET, settingsSet } from "../../../../scripts/manifests/checks/settings.ts";
-import { workloadsOf } from "../../../../scripts/manifests/documents.ts";
+import { GIVEN_SECRETS } from "../../../../scripts/manifests/checks/sources.ts";
+import {
+  type Document,
+  parseDocuments,
+  quantity,
+  workloadsOf,
+} from "../../../../scripts/manifests/documents.ts";
 import { SETTING_NAMES } from "../../../../src/config/config.ts";
 import { codeBlocksOf } from "../../../support/documented/blocks.ts";
 import { findings } from "./broken.ts";
@@ -153,29 +161,66 @@ it("a balancer is told to let go of idle connections before the server does", ()
   assert.ok(seconds > 0 && seconds < 10, String(seconds));
 });
 
-it("what the production overlay has for kube-prometheus-stack labels all that it is to read, when it is uncommented", async () => {
-  const text = readFileSync(join(ROOT, "k8s/overlays/production/kustomization.yaml"), "utf8");
-  const commented = /^ {2}# (- target: \{ group: monitoring\.coreos\.com \}\n(?: {2}# .*\n?)+)/m.exec(
-    text,
-  )?.[1];
-  assert.ok(commented);
-  const patch = commented.replaceAll(/^ {2}# /gm, "");
+const PRODUCTION = readFileSync(join(ROOT, "k8s/overlays/production/kustomization.yaml"), "utf8");
+
+/** Patches of the production overlay that are commented out, from the one of `target` on. */
+function commented(target: RegExp): string {
+  const text = PRODUCTION.split("\n").map((line) => line.replace(/^ {2}# ?/, ""));
+  const from = text.findIndex((line) => target.test(line));
+  assert.ok(from > 0, String(target));
+  const length = text.slice(from).findIndex((line) => !/^(- target| {2,})/.test(line));
+  return text.slice(from, length === -1 ? undefined : from + length).join("\n");
+}
+
+/** A copy of the production overlay, changed. */
+async function changedProduction(change: (text: string) => string): Promise<Document[]> {
   const folder = mkdtempSync(join(tmpdir(), "rcpt-manifests-"));
   try {
-    const wanted = listBuilds(join(ROOT, "k8s"), folder).find(
-      ({ name }) => name === "production and all else",
-    );
-    assert.ok(wanted);
-    const documents = await build(
-      { ...wanted, text: `${wanted.text}\npatches:\n${patch}` },
-      await findBuilder(ROOT),
-    );
-    const watching = documents.filter(({ apiVersion }) => apiVersion.startsWith("monitoring.coreos.com/"));
-    assert.equal(watching.length, 4);
-    for (const { metadata } of watching) assert.equal(metadata.labels?.release, "kube-prometheus-stack");
+    const copy = copyWith("patches:\n", join(folder, "company"));
+    return await build({ ...copy, text: change(copy.text ?? "") }, await findBuilder(ROOT));
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+it("what the production overlay has for kube-prometheus-stack labels all that it is to read, when it is uncommented", async () => {
+  const patch = commented(/^- target: \{ group: monitoring\.coreos\.com \}/);
+  const documents = await changedProduction((text) => {
+    const watched = text.replace(/^ {2}- (.*)pod-monitors$/m, "$&\n  - $1monitoring");
+    return `${watched}${patch.replaceAll(/^(?=.)/gm, "  ")}`;
+  });
+  const watching = documents.filter(({ apiVersion }) => apiVersion.startsWith("monitoring.coreos.com/"));
+  assert.equal(watching.length, 4);
+  for (const { metadata } of watching) assert.equal(metadata.labels?.release, "kube-prometheus-stack");
+});
+
+it("the production overlay has an Ingress instead, by the patches that it has for it", async () => {
+  const patch = commented(/^- target: \{ kind: Ingress/).replaceAll(
+    "rcpt.example.com",
+    "rcpt.company.example",
+  );
+  const documents = await changedProduction((text) =>
+    text
+      .replace(/components\/gateway$/m, "components/ingress")
+      .replace(
+        /^ {2}- target: \{ kind: HTTPRoute[\s\S]*?value: gateway-system$/m,
+        patch.replaceAll(/^(?=.)/gm, "  "),
+      ),
+  );
+  const text = JSON.stringify(the(documents, "Ingress", "rcpt-api").spec);
+  assert.equal(text.match(/rcpt\.company\.example/g)?.length, 2);
+  assert.ok(!text.includes("rcpt.example.com"));
+  for (const [check] of CHECKS) assert.deepEqual(findings(check, documents), [], check);
+});
+
+it("the production overlay has workers without an autoscaler, by the patch that it has for it", async () => {
+  const patch = commented(/^- target: \{ kind: Deployment, name: rcpt-bulk/).replaceAll(/^(?=.)/gm, "  ");
+  const documents = await changedProduction(
+    (text) =>
+      `${text.replace(/^ {2}- .*components\/keda\n/m, "").replace(/^replacements:\n[\s\S]*?(?=^\w)/m, "")}${patch}`,
+  );
+  assert.equal(the<{ replicas: number }>(documents, "Deployment", "rcpt-bulk").spec.replicas, 4);
+  for (const [check] of CHECKS) assert.deepEqual(findings(check, documents), [], check);
 });
 
 it("the figures of connections to Postgres in the document are those of the manifests", async () => {
@@ -200,6 +245,83 @@ it("the figures of connections to Postgres in the document are those of the mani
   const text = readFileSync(join(ROOT, "docs/kubernetes.md"), "utf8");
   for (const pods of [still, rolling, 2 * still + 1])
     assert.ok(text.includes((pods * each).toLocaleString("en")), String(pods * each));
+});
+
+it("the figures of a quota in the document are those of the manifests", async () => {
+  const documents = await built(BUILDS.find((one) => one.includes("quota")) ?? assert.fail());
+  const sums = { cpu: 0, memory: 0, "ephemeral-storage": 0 };
+  // The maxima, with what a roll-out adds.
+  const most: Record<string, number> = { api: 30 + 8, bulk: 20 + 5, relay: 3, migrate: 1 };
+  for (const { labels, pod } of workloadsOf(documents))
+    for (const { resources } of pod.containers)
+      for (const [name, amount] of Object.entries(resources?.limits ?? {}))
+        sums[name as keyof typeof sums] +=
+          quantity(String(amount)) * (most[labels["app.kubernetes.io/component"] ?? ""] ?? Number.NaN);
+  const text = readFileSync(join(ROOT, "docs/kubernetes.md"), "utf8");
+  const gib = (bytes: number) => `${(bytes / 2 ** 30).toLocaleString("en")} GiB`;
+  for (const said of [
+    `\`limits.cpu\` of ${sums.cpu} (`,
+    `\`limits.memory\` of ${gib(sums.memory)}`,
+    `\`limits.ephemeral-storage\` of ${gib(sums["ephemeral-storage"])}`,
+  ])
+    assert.ok(text.includes(said), said);
+});
+
+it("KEDA is given each key of its secret that the document names", async () => {
+  type Refs = { secretTargetRef: { parameter: string; key: string }[] };
+  const { spec } = the<Refs>(await built("production"), "TriggerAuthentication", "rcpt-redis");
+  const keys = [...(GIVEN_SECRETS.get("rcpt-redis-scaler") ?? assert.fail())];
+  assert.deepEqual(
+    spec.secretTargetRef.map(({ parameter, key }) => [parameter, key]),
+    keys.map((key) => [key, key]),
+  );
+  const text = readFileSync(join(ROOT, "docs/kubernetes.md"), "utf8");
+  const [, said = ""] = /KEDA asks Redis with `rcpt-redis-scaler`:([^.]*)\./.exec(text) ?? [];
+  for (const key of keys) assert.ok(said.includes(`\`${key}\``), key);
+});
+
+it("a build with two autoscalers of the workers fails, in either order", async () => {
+  const work = mkdtempSync(join(tmpdir(), "rcpt-manifests-"));
+  try {
+    for (const both of [
+      ["keda", "hpa-external"],
+      ["hpa-external", "keda"],
+    ]) {
+      const folder = join(work, both.join("-"));
+      const at = (path: string) => relative(folder, join(ROOT, "k8s", path));
+      const text = [
+        ...["namespace: rcpt", `resources: [${at("base")}]`],
+        `components: [${both.map((name) => at(`components/${name}`)).join(", ")}]`,
+      ].join("\n");
+      await assert.rejects(
+        build({ name: "both", folder, text }, await findBuilder(ROOT)),
+        /testing value \/metadata\/annotations\/rcpt-autoscaler failed/,
+      );
+    }
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+});
+
+it("the policy of the document for proxies on the nodes lets them into the API alone", async () => {
+  const [text, ...more] = codeBlocksOf("docs/kubernetes.md")
+    .map((block) => block.text)
+    .filter((one) => /^kind: NetworkPolicy$/m.test(one));
+  assert.deepEqual(more, []);
+  const [policy] = parseDocuments(text ?? "");
+  const before = listGrants(await built("production"));
+  const documents = [...(await built("production")), policy ?? assert.fail()];
+  assert.deepEqual(checkReferences(documents), []);
+  assert.deepEqual(
+    listGrants(documents).filter(({ policy: name }) => !before.some((one) => one.policy === name)),
+    [
+      {
+        policy: "rcpt-api-from-nodes",
+        workload: "Deployment/rcpt-api",
+        text: "ingress from private networks TCP/8080",
+      },
+    ],
+  );
 });
 
 async function set(): Promise<Set<string>> {
