@@ -128,6 +128,14 @@ const SIDECAR = {
   volumeMounts: [{ name: "extra", mountPath: "/extra" }],
 };
 
+const nodesWith = (key: string, value: string) => ({
+  nodeAffinity: {
+    requiredDuringSchedulingIgnoredDuringExecution: {
+      nodeSelectorTerms: [{ matchExpressions: [{ key, operator: "In", values: [value] }] }],
+    },
+  },
+});
+
 const PREPARE = { "rcpt-phase": "prepare" };
 
 /** Values of all kinds that no component of kustomize stands for. */
@@ -145,9 +153,19 @@ const CUSTOM = {
     tolerations: [{ key: "dedicated", operator: "Exists" }],
     env: [{ name: "DOMAIN_SIGNALS", value: "spf" }],
     volumes: [{ name: "extra", emptyDir: { sizeLimit: "1Mi" } }],
+    initContainers: [{ ...SIDECAR, name: "first" }],
     sidecars: [SIDECAR],
+    affinity: nodesWith("kubernetes.io/arch", "amd64"),
+    topologySpreadConstraints: [
+      {
+        ...{ maxSkew: 2, topologyKey: "kubernetes.io/hostname", whenUnsatisfiable: "DoNotSchedule" },
+        labelSelector: { matchLabels: { "app.kubernetes.io/name": "rcpt" } },
+      },
+    ],
+    priorityClassName: "company",
   },
   api: {
+    affinity: nodesWith("zone", "a"),
     autoscaling: { enabled: false },
     serviceAccount: { annotations: { "eks.amazonaws.com/role-arn": "arn:aws:iam::1:role/rcpt" } },
   },
@@ -155,6 +173,7 @@ const CUSTOM = {
   migrate: { serviceAccount: { create: false, name: "migrator" } },
   networkPolicy: { enabled: false },
   extraObjects: [
+    { apiVersion: "scheduling.k8s.io/v1", kind: "PriorityClass", metadata: { name: "company" }, value: 10 },
     { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "migrator", labels: PREPARE } },
     {
       ...{ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "company-ca", labels: PREPARE } },

@@ -112,6 +112,19 @@ describe("what values do", { skip }, () => {
         role === "bulk" ? { pool: "rcpt", egress: "yes" } : { pool: "rcpt" },
       );
       assert.deepEqual(pod.tolerations, [{ key: "dedicated", operator: "Exists" }]);
+      assert.deepEqual(
+        pod.initContainers?.map(({ name }) => name),
+        ["first"],
+      );
+      assert.equal(pod.priorityClassName, "company");
+      assert.deepEqual(
+        pod.topologySpreadConstraints?.map(({ maxSkew }) => maxSkew),
+        [2],
+      );
+      // A role's own replaces that of all.
+      const nodes = JSON.stringify(pod.affinity);
+      assert.equal(nodes.includes('"zone"'), role === "api");
+      assert.equal(nodes.includes("kubernetes.io/arch"), role !== "api");
       assert.ok(
         pod.volumes?.some(({ name, configMap }) => name === "private-ca" && configMap?.name === "company-ca"),
       );
