@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { closureOf, type Lock } from "./packages.ts";
+import { type Lock, shippedPackages } from "./packages.ts";
 
 const LICENSE_FILE = /^(licen[cs]e|copying|notice)/i;
 const RULE = "-".repeat(78);
@@ -18,8 +18,7 @@ function textsOf(folder: string): string[] {
  * name, version, name of the licence, and the package's own licence text.
  */
 export function renderLicenses(root: string, lock: Lock): string {
-  const { dependencies = {} } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-  const parts = closureOf(root, lock, Object.keys(dependencies), () => true).map((place) => {
+  const parts = shippedPackages(root, lock).map((place) => {
     const name = place.slice(place.lastIndexOf("node_modules/") + "node_modules/".length);
     const head = `${name} ${lock[place]?.version ?? ""}\nLicense: ${lock[place]?.license ?? "see below"}`;
     return [RULE, head, ...textsOf(join(root, place))].join("\n\n");

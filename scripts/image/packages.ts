@@ -25,6 +25,8 @@ const READ_OF: Readonly<Record<string, (target: Target) => string[]>> = {
 
 /** One place in node_modules, as described in package-lock.json. */
 export interface LockedPackage {
+  /** Where it is not that of its folder. */
+  name?: string;
   version?: string;
   license?: string;
   dev?: boolean;
@@ -52,6 +54,12 @@ function placeOf(lock: Lock, from: string, name: string): string | null {
   }
 }
 
+/** A package, and the folder of the project that asks for it. */
+interface Asked {
+  name: string;
+  from: string;
+}
+
 /**
  * Places of the packages and all their dependencies, sorted. Optional ones that are not installed belong to other
  * systems.
@@ -59,14 +67,14 @@ function placeOf(lock: Lock, from: string, name: string): string | null {
  * @param goesOn whether to follow a package's dependencies
  * @throws Error when a required package is not installed, or not in the lockfile
  */
-export function closureOf(
+function closureOf(
   root: string,
   lock: Lock,
-  names: readonly string[],
+  asked: readonly Asked[],
   goesOn: (name: string) => boolean,
 ): string[] {
   const found = new Set<string>();
-  const waiting = names.map((name) => ({ name, from: "", optional: false }));
+  const waiting = asked.map((one) => ({ ...one, optional: false }));
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
     const place = placeOf(lock, next.from, next.name);
     if (place === null || !existsSync(join(root, place, "package.json"))) {
@@ -84,6 +92,22 @@ export function closureOf(
   return [...found].sort();
 }
 
+/**
+ * Places of all packages that are shipped, sorted: the dependencies of the service and of the workspaces (the portal's are bundled into
+ * its pages), and what those need on this system.
+ *
+ * @throws Error as `closureOf` does
+ */
+export function shippedPackages(root: string, lock: Lock): string[] {
+  const read = (folder: string): { dependencies?: object; workspaces?: string[] } =>
+    JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"));
+  const folders = ["", ...(read("").workspaces ?? [])];
+  const asked = folders.flatMap((from) =>
+    Object.keys(read(from).dependencies ?? {}).map((name) => ({ name, from })),
+  );
+  return closureOf(root, lock, asked, () => true);
+}
+
 /** A package, with the files of it that go into the image. */
 export interface ChosenPackage {
   /** Its place, e.g. `node_modules/pino`. */
@@ -99,7 +123,8 @@ export interface ChosenPackage {
  * @throws Error when one is not installed, or not in the lockfile
  */
 export function choosePackages(root: string, lock: Lock, target: Target): ChosenPackage[] {
-  const places = closureOf(root, lock, FROM_NODE_MODULES, (name) => READ_OF[name] === undefined);
+  const asked = FROM_NODE_MODULES.map((name) => ({ name, from: "" }));
+  const places = closureOf(root, lock, asked, (name) => READ_OF[name] === undefined);
   return places.map((place) => {
     const files = READ_OF[place.slice("node_modules/".length)]?.(target);
     return { place, files: files === undefined ? null : ["package.json", ...files] };

@@ -20,6 +20,7 @@ const FILE_MODE = 0o644;
 /** Files without which the service does not run. */
 const BUILT = ["src/main.js", LISTS_FILE];
 const PAPERS = ["LICENSE", "THIRD_PARTY_NOTICES.md"];
+const LICENSES = "LICENSES.txt";
 const HEALTH = "scripts/image/health.mjs";
 
 export interface TreeOptions {
@@ -87,12 +88,12 @@ export function assembleTree(options: TreeOptions): void {
   for (const file of BUILT)
     if (!existsSync(join(dist, file))) throw new Error(`there is no ${file} in ${dist}: npm run build`);
   mkdirSync(dirname(out), { recursive: true });
-  cpSync(dist, join(out, "dist"), { recursive: true });
+  cpSync(dist, join(out, "dist"), { recursive: true, filter: (path) => path !== join(dist, LICENSES) });
   copyPackages(options);
   copyManifest(options);
   cpSync(join(root, HEALTH), join(out, "health.mjs"));
   for (const paper of PAPERS) cpSync(join(root, paper), join(out, paper));
-  writeFileSync(join(out, "LICENSES.txt"), renderLicenses(root, readLock(root)));
+  writeFileSync(join(out, LICENSES), renderLicenses(root, readLock(root)));
   openToAll(out);
   const bytes = bytesOf(join(out, "dist")) + bytesOf(join(out, "node_modules"));
   if (bytes > ADDED_BYTES_MAX)

@@ -77,8 +77,13 @@ export async function makeHelms(
 const isExpected = (line: string) => line === "" || line.includes("found symbolic link in path");
 
 /** @param args values, for example `-f FILE`, `--is-upgrade`. @throws Error with what helm said */
-export async function renderChart(root: string, helm: Helm, args: readonly string[]): Promise<Document[]> {
-  const all = ["template", "rcpt", join(root, "k8s/chart"), "--namespace", "rcpt"];
+export async function renderChart(
+  root: string,
+  helm: Helm,
+  args: readonly string[],
+  chart = join(root, "k8s/chart"),
+): Promise<Document[]> {
+  const all = ["template", "rcpt", chart, "--namespace", "rcpt"];
   const options = { cwd: root, timeoutMs: TIMEOUT_MS, stdoutOnly: true };
   const { code, output, errors } = await run(
     helm.command,

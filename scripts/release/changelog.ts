@@ -9,6 +9,11 @@ export function unreleasedOf(changelog: string): string {
   return (next === -1 ? rest : rest.slice(0, next)).trim();
 }
 
+/** Whether the version has its heading, and nothing came after it. */
+export function isReleased(changelog: string, version: string): boolean {
+  return unreleasedOf(changelog) === "" && changelog.includes(`\n## ${version} `);
+}
+
 /**
  * The changelog with what is unreleased under the version.
  * @param date ISO, of the day

@@ -1,11 +1,28 @@
-/** The commands that publish a release. One that is not final moves no tag that deployments and programs follow. */
-export function howToPublish(version: string): string {
+import { type Image, referenceOf } from "./image.ts";
+
+/** Of the signatures: what they are for, so that no other text that the key signs is taken for a release. */
+export const SIGNED_AS = "rcpt-release";
+
+/**
+ * The commands that publish a release. One that is not final moves no tag that deployments and programs follow.
+ * @param image that the manifests name; null: it is to be built and pushed first
+ */
+export function howToPublish(version: string, image: Image | null): string {
   const isFinal = !version.includes("-");
   const names = isFinal ? [version, version.split(".").slice(0, 2).join(".")] : [version];
-  const tags = names.map((tag) => `-t rcpt:${tag}`).join(" ");
-  return `To publish, from a checkout of the tag:
-  git tag -a v${version} -m "rcpt ${version}" && git push origin v${version}
-  docker build ${tags} --build-arg VERSION=${version} --build-arg REVISION=$(git rev-parse HEAD) .
-  npm publish dist/release/rcpt-client-${version}.tgz --access public${isFinal ? "" : " --tag next"}
-  helm push dist/release/rcpt-chart-${version}.tgz oci://YOUR.REGISTRY/charts`;
+  const tags = names.map((tag) => `-t YOUR.REGISTRY/rcpt:${tag}`).join(" ");
+  const attested = "--sbom=true --provenance=mode=max --metadata-file dist/image.json";
+  const build = [
+    `  git tag -a v${version} -m "rcpt ${version}" && git push origin v${version}`,
+    `  docker buildx build --push ${attested} ${tags} --build-arg VERSION=${version} --build-arg REVISION=$(git rev-parse HEAD) .`,
+    `  npm run release -- ${version} --image YOUR.REGISTRY/rcpt@DIGEST     ("containerimage.digest" of dist/image.json)`,
+  ];
+  const publish = [
+    `  ssh-keygen -Y sign -n ${SIGNED_AS} -f KEY dist/release/SHA256SUMS`,
+    `  npm publish dist/release/rcpt-client-${version}.tgz --access public${isFinal ? "" : " --tag next"}`,
+    `  helm push dist/release/rcpt-chart-${version}.tgz oci://YOUR.REGISTRY/charts`,
+  ];
+  return image === null
+    ? ["To publish, from a checkout of the release's commit:", ...build, "and what that prints."].join("\n")
+    : [`To publish, with ${referenceOf(image)}:`, ...publish].join("\n");
 }

@@ -139,7 +139,14 @@ describe("the built service", () => {
 
   it("has the licences of what is in it", () => {
     const licences = readFileSync(join(tree, "LICENSES.txt"), "utf8");
-    for (const name of ["uWebSockets.js", "valibot", "@aws-sdk/client-s3", "swagger-ui-dist"])
+    for (const name of [
+      "uWebSockets.js",
+      "valibot",
+      "@aws-sdk/client-s3",
+      "swagger-ui-dist",
+      "react",
+      "minisearch",
+    ])
       assert.ok(licences.includes(`\n${name} `), name);
     assert.match(readFileSync(join(tree, "LICENSE"), "utf8"), /MIT License/);
   });

@@ -3,11 +3,13 @@ import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { describe, it } from "node:test";
-import { releaseChangelog, unreleasedOf } from "../../../../scripts/release/changelog.ts";
+import { isReleased, releaseChangelog, unreleasedOf } from "../../../../scripts/release/changelog.ts";
+import { readReleaseOptions } from "../../../../scripts/release/options.ts";
 import { howToPublish } from "../../../../scripts/release/publish.ts";
 import { countVersion, VERSION_FILES, writeVersion } from "../../../../scripts/release/versions.ts";
 import { VERSION } from "../../../../src/platform/version.ts";
 
+const IMAGE = { repository: "registry.example.com:5000/team/rcpt", digest: `sha256:${"a1".repeat(32)}` };
 const ROOT = resolve(import.meta.dirname, "../../../..");
 const CHANGELOG =
   "# Changelog\n\n## Unreleased\n\n### Added\n\n- A thing: $& costs $1.\n\n## 0.1.0 - 2026-01-01\n\n- All.\n";
@@ -33,11 +35,37 @@ describe("a release", () => {
   });
 
   it("moves the tags that are followed only when it is final", () => {
-    assert.match(howToPublish("1.2.3"), / -t rcpt:1\.2\.3 -t rcpt:1\.2 [\s\S]* --access public\n/);
+    assert.match(howToPublish("1.2.3", null), / -t \S+\/rcpt:1\.2\.3 -t \S+\/rcpt:1\.2 /);
+    assert.match(howToPublish("1.2.3-rc.1", null), / -t \S+\/rcpt:1\.2\.3-rc\.1 --build/);
+    assert.match(howToPublish("1.2.3", IMAGE), / --access public\n/);
+    assert.match(howToPublish("1.2.3-rc.1", IMAGE), / --access public --tag next\n/);
+  });
+
+  it("pushes an image before what names it", () => {
+    const first = howToPublish("1.2.3", null);
     assert.match(
-      howToPublish("1.2.3-rc.1"),
-      / -t rcpt:1\.2\.3-rc\.1 --build[\s\S]* --access public --tag next\n/,
+      first,
+      /buildx build --push --sbom=true --provenance=mode=max --metadata-file [\s\S]*--image /,
     );
+    assert.doesNotMatch(first, /helm push|npm publish/);
+    assert.match(howToPublish("1.2.3", IMAGE), /ssh-keygen -Y sign[\s\S]*helm push/);
+  });
+
+  it("takes a version and an image by its digest", () => {
+    const given = `${IMAGE.repository}@${IMAGE.digest}`;
+    assert.deepEqual(readReleaseOptions(["1.2.3", "--image", given]), {
+      version: "1.2.3",
+      write: false,
+      image: IMAGE,
+    });
+    for (const image of ["rcpt", "registry.example.com/rcpt:1.2.3", `rcpt@${IMAGE.digest}`, `${given}0`])
+      assert.throws(() => readReleaseOptions(["1.2.3", "--image", image]), /--image is REPOSITORY@sha256/);
+  });
+
+  it("of a commit that has the version is not written again", () => {
+    assert.equal(isReleased(CHANGELOG, "0.1.0"), false);
+    const released = releaseChangelog(CHANGELOG, "0.2.0", "2026-02-03");
+    assert.deepEqual([isReleased(released, "0.2.0"), isReleased(released, "0.3.0")], [true, false]);
   });
 
   it("puts the version and the day above what is unreleased", () => {
