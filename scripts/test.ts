@@ -10,7 +10,7 @@ import { commandOf, markedWith, parentOf } from "./processes.mjs";
 import { compileTests } from "./test/compile.ts";
 import { collectTestFiles } from "./test/files.ts";
 import { parseTestOptions } from "./test/options.ts";
-import { slowestLines } from "./test/report.ts";
+import { skippedLines, slowestLines } from "./test/report.ts";
 import { runTestFiles } from "./test/runner.ts";
 import { judgeLogs } from "./test/secrets.ts";
 import { startServices } from "./test/services.ts";
@@ -76,7 +76,7 @@ async function main(stop: AbortSignal): Promise<number> {
     const { passed, failed, runs } = await runTestFiles(ROOT, compiled, files, stop);
     const left = await leftovers(guard, services);
     for (const line of left) console.log(`left behind: ${line}`);
-    for (const line of slowestLines(runs, ROOT)) console.log(line);
+    for (const line of [...slowestLines(runs, ROOT), ...skippedLines(runs)]) console.log(line);
     const seconds = ((Date.now() - startedAt) / 1000).toFixed(1);
     const upAfter = needsServices ? `, services were up after ${(servicesMs / 1000).toFixed(1)} s` : "";
     console.log(`\n${files.length} files in ${seconds} s${upAfter}`);

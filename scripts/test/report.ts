@@ -54,3 +54,11 @@ export function slowestLines(runs: FileRun[], root: string): string[] {
   );
   return slowest.length === 0 ? [] : ["slowest files:", ...lines];
 }
+
+/** How many tests and suites were skipped, by what they say of it. */
+export function skippedLines(runs: readonly FileRun[]): string[] {
+  const counts = new Map<string, number>();
+  for (const report of runs.flatMap(({ reports }) => reports))
+    if (report.type === "skip") counts.set(report.why, (counts.get(report.why) ?? 0) + 1);
+  return [...counts].map(([why, count]) => `skipped ${count}${why === "" ? "" : `: ${why}`}`);
+}

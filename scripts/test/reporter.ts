@@ -22,7 +22,9 @@ interface TestReport {
 /** Events of a test file's process, in order. */
 export type Report =
   | { type: "start"; name: string }
-  | (TestReport & { type: "pass" | "skip" })
+  | (TestReport & { type: "pass" })
+  /** `why`: as the test says, or "". */
+  | (TestReport & { type: "skip"; why: string })
   /** `isByTests`: it is a suite, and failed only since tests in it did. */
   | (TestReport & { type: "fail"; at: string | null; error: string; isByTests: boolean })
   /** A message of Node.js about the process, such as an error after its test had ended; not what a test says of itself. */
@@ -45,7 +47,8 @@ function reportOf(event: TestEvent): Report | null {
   if (event.type !== "test:pass" && event.type !== "test:fail") return null;
   const { name, nesting, details, skip, todo, file, line, column } = event.data;
   const report = { name, nesting, isSuite: details.type === "suite", ms: details.duration_ms };
-  if (skip !== undefined || todo !== undefined) return { ...report, type: "skip" };
+  if (skip !== undefined || todo !== undefined)
+    return { ...report, type: "skip", why: typeof skip === "string" ? skip : "" };
   if (event.type === "test:pass") return { ...report, type: "pass" };
   const at = file === undefined ? null : `${file}:${line ?? 1}:${column ?? 1}`;
   const { error } = event.data.details;

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { after, before, test } from "node:test";
 import { type CompiledTests, compileTests } from "../../../../scripts/test/compile.ts";
-import { fileLines, slowestLines } from "../../../../scripts/test/report.ts";
+import { fileLines, skippedLines, slowestLines } from "../../../../scripts/test/report.ts";
 import { type FileRun, runFiles } from "../../../../scripts/test/run-files.ts";
 import { createToSources } from "../../../../scripts/test/sources.ts";
 import { until } from "../../../support/until.ts";
@@ -46,6 +46,16 @@ test("on a terminal every test is reported", async () => {
   const text = linesOf(await run("fails"), true).join("\n");
   for (const line of [/✔ passes/, /﹣ is skipped/, /﹣ is to be written/, / {4}✖ fails/])
     assert.match(text, line);
+});
+
+test("tests that were skipped are counted by their reason", async () => {
+  const { reports, ...ran } = await run("fails");
+  assert.deepEqual(skippedLines([{ reports, ...ran }]), ["skipped 2"]);
+  const why = "no helm is installed";
+  const said = reports.map((one) =>
+    one.type === "skip" && one.name === "is skipped" ? { ...one, why } : one,
+  );
+  assert.deepEqual(skippedLines([{ reports: said, ...ran }]), [`skipped 1: ${why}`, "skipped 1"]);
 });
 
 test("a process that ends within a test is a fault that names the file", async () => {
