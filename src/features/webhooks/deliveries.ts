@@ -107,7 +107,8 @@ async function admit(tx: Transaction, teamId: string, webhookId: string): Promis
   if (webhook.status === "disabled")
     throw new AppError("webhook_disabled", "The webhook is disabled: enable it first.");
   requireBelow(manualPerHour, counted, "A webhook");
-  requireBelow(manualPerTeamHour, await countWebhookUse(tx, teamId, "manual"), "A team");
+  const { livemode } = webhook;
+  requireBelow(manualPerTeamHour, await countWebhookUse(tx, { teamId, livemode }, "manual"), "A team");
   const pending = await countPendingDeliveries(tx, [webhookId]);
   if ((pending.get(webhookId) ?? 0) >= pendingPerWebhook)
     throw new AppError("limit_reached", `The webhook already has ${pendingPerWebhook} pending deliveries.`);

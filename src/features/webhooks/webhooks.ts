@@ -164,7 +164,7 @@ class WebhookService implements Webhooks {
     const made = await this.#asAdmin(actor, async (tx) => {
       if ((await countWebhooks(tx, row)) >= perTeam)
         throw new AppError("limit_reached", `A team may have ${perTeam} webhooks.`);
-      const { count, leftS } = await countWebhookUse(tx, teamId, "creation");
+      const { count, leftS } = await countWebhookUse(tx, row, "creation");
       if (count > createdPerHour)
         throw new AppError("rate_limited", `A team may make ${createdPerHour} webhooks an hour.`, {
           retryAfterS: leftS,

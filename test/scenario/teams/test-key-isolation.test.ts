@@ -229,6 +229,30 @@ describe("what is live", () => {
     }
   });
 
+  it("has its hour of new webhooks, pings and redeliveries, whatever test keys did in it", async () => {
+    const other = await deployment.team("enterprise");
+    const hook = { url: receiver.url };
+    const [live, test] = [
+      await make(other.liveKey, "/v1/webhooks", hook),
+      await make(other.testKey, "/v1/webhooks", hook),
+    ];
+    const { createdPerHour, manualPerTeamHour } = LIMITS.webhooks;
+    await deployment.sql`
+      update webhook_test_uses set count = ${createdPerHour} where team_id = ${other.id}`;
+    await deployment.sql`
+      insert into webhook_test_uses (team_id, use, count) values (${other.id}, 'manual', ${manualPerTeamHour})`;
+    for (const [path, body, status] of [
+      ["/v1/webhooks", hook, 201],
+      [`/v1/webhooks/${live.id}/ping`, undefined, 202],
+    ] as const)
+      assert.equal((await api.send("POST", path, { key: other.liveKey, body })).status, status);
+    for (const [path, body] of [
+      ["/v1/webhooks", hook],
+      [`/v1/webhooks/${test.id}/ping`, undefined],
+    ] as const)
+      assert.equal((await api.send("POST", path, { key: other.testKey, body })).status, 429);
+  });
+
   it("is no part of the accuracy that a test key is shown", async () => {
     const events = [{ address: "jane@customer.example", outcome: "delivered" }];
     await api.send("POST", "/v1/feedback", { key: team.liveKey, body: { events } });

@@ -25,6 +25,7 @@ import { feedback } from "./0016-to-0030/0025-feedback.ts";
 import { quotaUsage } from "./0016-to-0030/0026-quota-usage.ts";
 import { jobProviders } from "./0016-to-0030/0027-job-providers.ts";
 import { responseBodies } from "./0016-to-0030/0028-response-bodies.ts";
+import { webhookTestUses } from "./0016-to-0030/0029-webhook-test-uses.ts";
 
 /** One step of the schema. Modules, not `.sql` files, so that `tsc` alone carries them into the build. */
 export interface Migration {
@@ -63,4 +64,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 26, name: "quota-usage", sql: quotaUsage },
   { id: 27, name: "job-providers", sql: jobProviders },
   { id: 28, name: "response-bodies", sql: responseBodies },
+  { id: 29, name: "webhook-test-uses", sql: webhookTestUses },
 ];
