@@ -60,7 +60,7 @@ export interface PreviewSample {
 /**
  * Shows how an upload would be read. Costs nothing and changes nothing.
  * @throws AppError `not_found`, `upload_missing`, `bulk_too_large`, `overloaded`, and every error that would fail the job
- *   at its start
+ *   at its start, or anywhere in a file that was read whole
  */
 export type PreviewUpload = (
   actor: Actor,
@@ -87,14 +87,14 @@ function positionInFile({ form, head }: OpenedText, isList: boolean): ((at: numb
 /** @param fileBytes of the upload */
 function estimate(opened: OpenedText, isList: boolean, first: FirstRows, fileBytes: number): Estimate {
   const { whole } = opened;
-  const { rows, repeats, several, isBroken } = first;
+  const { rows, repeats, several, failure } = first;
   const counts = { rows, whole, repeats, several };
-  if (whole) return { sample: { ...counts, bytes: fileBytes }, estimated_rows: isBroken ? null : rows };
+  if (whole) return { sample: { ...counts, bytes: fileBytes }, estimated_rows: rows };
   const inFile = positionInFile(opened, isList);
   if (inFile === null) return { sample: { ...counts, bytes: first.endByte }, estimated_rows: null };
   const bytes = inFile(first.endByte);
   const rowBytes = (bytes - inFile(first.firstByte)) / rows;
-  const isKnown = rows > 0 && !isBroken;
+  const isKnown = rows > 0 && failure === null;
   return {
     sample: { ...counts, bytes },
     estimated_rows: isKnown ? rows + Math.round((fileBytes - bytes) / rowBytes) : null,
@@ -157,7 +157,7 @@ const NO_ROWS: FirstRows = {
   several: { rows: 0, addresses: 0 },
   firstByte: 0,
   endByte: 0,
-  isBroken: true,
+  failure: null,
   useless: null,
 };
 
@@ -195,6 +195,7 @@ export function createPreviewUpload({
     if (!opened.ok) throw refusal(opened);
     const { tolerated, form, close } = opened.opened;
     await close();
+    if (opened.opened.whole && firstRows.failure !== null) throw refusal(firstRows.failure);
     const { warnings } = opened.detected;
     const isList = warnings.some((warning) => warning.code === LIST_WARNING.code);
     return render(

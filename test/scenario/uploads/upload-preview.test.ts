@@ -34,6 +34,14 @@ const LIST = `# exported today\nName,Business Email,Owner\n${Array.from(
 ).join("")}Total: 300\n`;
 
 describe("a preview of an upload", () => {
+  it("refuses a short file with the reason why its job would fail, wherever that is", async () => {
+    const { status, body } = await preview(
+      'email,note\na@example.com,fine\nb@example.com,"never\nc@example.com,x,y\n',
+    );
+    assert.deepEqual([status, body.code], [422, "quote_not_closed"]);
+    assert.match(String(body.detail), /row 2/);
+  });
+
   it("shows layout, candidates with their evidence, and ten rows, for nothing", async () => {
     for (const list of [LIST, gzipSync(LIST), Buffer.from(`\ufeff${LIST}`, "utf16le")]) {
       const { status, body } = await preview(list);

@@ -112,8 +112,8 @@ export interface FirstRows {
   /** Start of the first row, and end of the last one, as bytes of the text. */
   firstByte: number;
   endByte: number;
-  /** A job would fail behind them. */
-  isBroken: boolean;
+  /** Why a job would fail behind them; null: it would not. */
+  failure: Refusal | null;
   /** They are all, and make no job. */
   useless: ReturnType<typeof problem> | null;
 }
@@ -141,9 +141,9 @@ export async function countFirstRows(
   });
   const { firstByte } = detected;
   const refused = (await reader.read(head, firstByte)) ?? (whole ? await reader.endOfText() : undefined);
-  const isBroken = refused !== undefined;
-  const useless = whole && !isBroken ? reader.uselessness() : null;
-  return { ...reader.soFar, repeats, several: reader.several, firstByte, isBroken, useless };
+  const failure = refused ?? null;
+  const useless = whole && failure === null ? reader.uselessness() : null;
+  return { ...reader.soFar, repeats, several: reader.several, firstByte, failure, useless };
 }
 
 async function scan(

@@ -26,6 +26,7 @@ import { quotaUsage } from "./0016-to-0030/0026-quota-usage.ts";
 import { jobProviders } from "./0016-to-0030/0027-job-providers.ts";
 import { responseBodies } from "./0016-to-0030/0028-response-bodies.ts";
 import { webhookTestUses } from "./0016-to-0030/0029-webhook-test-uses.ts";
+import { eventOrder } from "./0016-to-0030/0030-event-order.ts";
 
 /** One step of the schema. Modules, not `.sql` files, so that `tsc` alone carries them into the build. */
 export interface Migration {
@@ -65,4 +66,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 27, name: "job-providers", sql: jobProviders },
   { id: 28, name: "response-bodies", sql: responseBodies },
   { id: 29, name: "webhook-test-uses", sql: webhookTestUses },
+  { id: 30, name: "event-order", sql: eventOrder },
 ];

@@ -164,9 +164,10 @@ describe("what a preview tells of the list's size", () => {
       assert.ok(sample.rows > 1_000 && sample.bytes <= HEAD_BYTES);
     }
     // A job would fail there.
-    const broken = await previewOf(
-      Buffer.from(`email\n${"a@ok.test\n".repeat(2_000)}b@ok.test${",x".repeat(3_000)}\n`),
-    );
-    assert.equal(broken.estimated_rows, null);
+    const rows = "a@ok.test\n".repeat(2_000);
+    const broken = `email\n${rows}b@ok.test${",x".repeat(3_000)}\n`;
+    const { sample, estimated_rows } = await previewOf(Buffer.from(broken + rows.repeat(40)));
+    assert.deepEqual([sample.whole, estimated_rows], [false, null]);
+    await assert.rejects(previewOf(Buffer.from(broken)), { code: "too_many_columns" });
   });
 });
