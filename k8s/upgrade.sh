@@ -90,8 +90,10 @@ check() {
     say "the namespace $namespace is new: nothing is checked beforehand"
     return
   fi
-  kubectl apply --dry-run=server -f "$work/release.yaml" >/dev/null ||
-    stop "the API server does not accept the manifests" "Nothing was changed."
+  kubectl apply --dry-run=server -f "$work/release.yaml" >/dev/null && return
+  # KEDA's webhook refuses a workload that another autoscaler's HPA scales.
+  name_leftovers
+  stop "the API server does not accept the manifests" "Nothing was changed."
 }
 
 conditions() {
@@ -102,21 +104,25 @@ conditions() {
 # Prints the reasons why the migration has no running pod, if there are any: no image, no secret, no ConfigMap to mount,
 # no node, or refused by a quota or by admission.
 why_waiting() {
-  local reasons format='{range .items[*]}{"pod "}{range .status.containerStatuses[*]}{.state.waiting.reason}{" "}{end}'
+  local reasons pods format='{range .items[*]}{"pod "}{range .status.containerStatuses[*]}{.state.waiting.reason}{" "}{end}'
   format+='{range .status.conditions[?(@.status=="False")]}{.reason}{" "}{end}{end}'
   reasons=$(in_namespace get pods -l "job-name=$job" -o "jsonpath=$format") || true
-  # A volume that cannot be mounted is said by events alone.
+  # A volume that cannot be mounted is said by events alone. They are kept after their cause has gone, as when the image is pulled.
   case $reasons in
     *ContainerCreating*)
-      reasons+=" $(in_namespace get events --field-selector reason=FailedMount \
-        -o 'jsonpath={range .items[*]}{.reason}{" "}{.involvedObject.name}{"\n"}{end}' |
-        sed -n "s/ $job-.*//p" | sort -u)" || true
+      pods=$(in_namespace get pods -l "job-name=$job" -o 'jsonpath={range .items[*]}{.metadata.name}{" "}{end}') || true
+      reasons+=" $(in_namespace get events -o 'jsonpath={range .items[*]}{.reason}{" "}{.involvedObject.name}{"\n"}{end}' 2>/dev/null |
+        awk -v pods="$pods" '
+          BEGIN { split(pods, names, " "); for (i in names) isThere[names[i]] = 1 }
+          $2 in isThere && $1 == "FailedMount" { failed[$2] = 1 }
+          $2 in isThere && /^(Pulling|Pulled|Started) / { mounted[$2] = 1 }
+          END { for (pod in failed) if (!(pod in mounted)) { print "FailedMount"; exit } }')" || true
       ;;
   esac
   # Events are kept after their cause has gone, so they are read only while the Job has no pod.
   [ -n "$reasons" ] ||
     reasons=$(in_namespace get events --field-selector "involvedObject.name=$job,reason=FailedCreate" \
-      -o 'jsonpath={range .items[*]}{.reason}{" "}{end}') || true
+      -o 'jsonpath={range .items[*]}{.reason}{" "}{end}' 2>/dev/null) || true
   tr ' ' '\n' <<<"$reasons" | grep -E '^(ErrImage|ImagePull|InvalidImage|CreateContainer|Unschedulable|FailedCreate|FailedMount)' |
     sort -u | tr '\n' ' ' || true
 }
@@ -187,7 +193,7 @@ roll_out() {
     show_pods "$role"
     stop "new pods of rcpt-$role do not become ready" \
       "Pods of the version before serve on until new ones are ready. Mend what is named above and run the same command again, or go" \
-      "back: run it with the manifests and the image of the version before (${before:-the overlay names it}), whose code" \
+      "back: run it with the manifests and the image of the version before (${before:-kubectl rollout history deployment/rcpt-api has it}), whose code" \
       "runs on the new schema."
   done
 }
@@ -195,18 +201,21 @@ roll_out() {
 # Names what is in the namespace, labelled as ours, and not in the manifests: an apply takes nothing away, and an autoscaler
 # of another overlay stops the new one. Not ConfigMaps, Jobs and Secrets, which a way back may need, and nothing that
 # another object owns, as KEDA's HPA.
-readonly LEFT=(
+readonly LEFTOVER_KINDS=(
   Deployment:deployments.apps Service:services ServiceAccount:serviceaccounts Ingress:ingresses.networking.k8s.io
   NetworkPolicy:networkpolicies.networking.k8s.io PodDisruptionBudget:poddisruptionbudgets.policy
   HorizontalPodAutoscaler:horizontalpodautoscalers.autoscaling ScaledObject:scaledobjects.keda.sh
   TriggerAuthentication:triggerauthentications.keda.sh HTTPRoute:httproutes.gateway.networking.k8s.io
+  BackendTrafficPolicy:backendtrafficpolicies.gateway.envoyproxy.io DestinationRule:destinationrules.networking.istio.io
+  CiliumNetworkPolicy:ciliumnetworkpolicies.cilium.io ClientSettingsPolicy:clientsettingspolicies.gateway.nginx.org
+  ProxySettingsPolicy:proxysettingspolicies.gateway.nginx.org UpstreamSettingsPolicy:upstreamsettingspolicies.gateway.nginx.org
   PodMonitor:podmonitors.monitoring.coreos.com PrometheusRule:prometheusrules.monitoring.coreos.com
 )
 name_leftovers() {
   local each name owner left=() format='{range .items[*]}{.metadata.name}{" "}{.metadata.ownerReferences[*].kind}{"\n"}{end}'
   awk '/^kind: / { kind = $2 } /^[a-z]/ { isMetadata = $1 == "metadata:" } isMetadata && /^  name: / { print kind ":" $2 }
     $0 == "---" { kind = "" }' "$work/release.yaml" >"$work/names"
-  for each in "${LEFT[@]}"; do
+  for each in "${LEFTOVER_KINDS[@]}"; do
     while read -r name owner; do
       [ -z "$name" ] || [ -n "$owner" ] || grep -qx "${each%%:*}:$name" "$work/names" || left+=("${each#*:}/$name")
     done < <(in_namespace get "${each#*:}" -l "$OURS" -o "jsonpath=$format" 2>/dev/null)

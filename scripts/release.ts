@@ -56,6 +56,10 @@ function release({ version, write, image }: ReleaseOptions): void {
     throw new Error("there are changes that are not committed: a release is made of a commit");
   const commit = run(ROOT, "git", "rev-parse", "HEAD").trim();
   const isDone = version === VERSION && isReleased(readFileSync(join(ROOT, "CHANGELOG.md"), "utf8"), version);
+  if (image !== null && !isDone)
+    throw new Error(
+      `--image wants the commit of the release ${version}: it is named there, in package.json and CHANGELOG.md`,
+    );
   const folder = mkdtempSync(join(tmpdir(), "rcpt-release-"));
   // npm calls the whole after its folder.
   const source = join(folder, "rcpt");

@@ -1,6 +1,6 @@
 import { type Image, referenceOf } from "./image.ts";
 
-/** Of the signatures: what they are for, so that no other text that the key signs is taken for a release. */
+/** Namespace of the signatures: what they are for, so that no other text that the key signs is taken for a release. */
 export const SIGNED_AS = "rcpt-release";
 
 /**
@@ -15,7 +15,7 @@ export function howToPublish(version: string, image: Image | null): string {
   const build = [
     `  git tag -a v${version} -m "rcpt ${version}" && git push origin v${version}`,
     `  docker buildx build --push ${attested} ${tags} --build-arg VERSION=${version} --build-arg REVISION=$(git rev-parse HEAD) .`,
-    `  npm run release -- ${version} --image YOUR.REGISTRY/rcpt@DIGEST     ("containerimage.digest" of dist/image.json)`,
+    `  npm run release -- ${version} --image "YOUR.REGISTRY/rcpt@$(node -p 'require("./dist/image.json")["containerimage.digest"]')"`,
   ];
   const publish = [
     `  ssh-keygen -Y sign -n ${SIGNED_AS} -f KEY dist/release/SHA256SUMS`,
@@ -23,6 +23,10 @@ export function howToPublish(version: string, image: Image | null): string {
     `  helm push dist/release/rcpt-chart-${version}.tgz oci://YOUR.REGISTRY/charts`,
   ];
   return image === null
-    ? ["To publish, from a checkout of the release's commit:", ...build, "and what that prints."].join("\n")
+    ? [
+        "To publish, from a checkout of the release's commit:",
+        ...build,
+        "and what that prints. (Attestations need Docker's containerd image store, or a builder of `docker buildx create`.)",
+      ].join("\n")
     : [`To publish, with ${referenceOf(image)}:`, ...publish].join("\n");
 }

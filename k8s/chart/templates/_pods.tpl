@@ -32,6 +32,7 @@
 
 {{- define "rcpt.image" -}}
 {{- with .Values.image }}
+{{-   if and .digest .tag }}{{ fail "image.tag and image.digest are both set: image.digest wins. To use the tag, set image.digest to \"\"" }}{{ end }}
 {{-   if .digest }}{{ .repository }}@{{ .digest }}{{ else }}{{ .repository }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}
 {{- end }}
 {{- end }}

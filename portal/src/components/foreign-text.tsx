@@ -1,5 +1,3 @@
-import { Fragment } from "react";
-
 /** Characters that turn the direction of the text behind them: a name must not look like another one. */
 const TURNING = /[\u202a-\u202e\u2066-\u2069]/g;
 
@@ -11,19 +9,15 @@ export function ForeignText({ children }: { children: string }) {
   return <bdi className="wrap-anywhere">{shownText(children)}</bdi>;
 }
 
-/** The same for an address, which breaks behind its @ first. */
+/** The same for an address, which breaks behind its last @ first. */
 export function AddressText({ children }: { children: string }) {
-  const [first, ...others] = shownText(children).split("@");
+  const text = shownText(children);
+  const behind = text.lastIndexOf("@") + 1;
   return (
     <bdi className="wrap-anywhere">
-      {first}
-      {others.map((part, place) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a text stay in their order.
-        <Fragment key={place}>
-          @<wbr />
-          {part}
-        </Fragment>
-      ))}
+      {text.slice(0, behind)}
+      <wbr />
+      {text.slice(behind)}
     </bdi>
   );
 }

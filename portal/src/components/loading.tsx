@@ -4,7 +4,7 @@ import { useEffect, useState } from "react";
 export const QUIET_MS = 200;
 
 interface Props {
-  /** True: whoever shows it has waited already. */
+  /** True: the wait has lasted already. */
   atOnce?: boolean;
 }
 

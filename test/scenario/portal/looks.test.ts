@@ -114,11 +114,30 @@ const ROLE_PAGES: readonly RolePage[] = [
     shown: { member: /you are a member/, admin: "kept.example" },
     admins: ["Block", "Unblock"],
   },
-  { title: "Disposable domains", shown: both(/your role is (member|admin)/), owners: ["Submit"] },
+  { title: "Disposable domains", shown: both(/your role is (member|admin)/), owners: ["Mark as disposable"] },
   { title: "Settings", shown: both("New password"), everybody: ["Change"] },
 ];
 
 describe("each page to each role", () => {
+  it("has all that is asked of owners, by the names that others must not see", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { session } = await site.owner();
+    await site.member(session, newPerson(), "member");
+    await site.api.send("POST", "/v1/blocklist", { key: session, body: { domain: "kept.example" } });
+    await site.api.send("POST", "/v1/keys", { key: session, body: { label: "to revoke", env: "test" } });
+    const page = await visits.open({ session, path: "/settings" });
+    for (const { title, everybody = [], admins = [], owners = [] } of ROLE_PAGES) {
+      await page.getByRole("navigation").getByRole("link", { name: title, exact: true }).click();
+      const main = page.getByRole("main");
+      for (const name of [...everybody, ...admins, ...owners])
+        await main
+          .getByRole("button", { name, exact: true })
+          .or(main.getByRole("link", { name, exact: true }))
+          .first()
+          .waitFor();
+    }
+  });
+
   for (const role of ["member", "admin"] as const)
     it(`has what the ${role} may do, and says why the rest is not there`, async (t) => {
       if (!browser.isThere) return t.skip("no browser");

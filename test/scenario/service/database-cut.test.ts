@@ -40,8 +40,6 @@ const ANSWERED_WITHOUT_POSTGRES: Record<string, { status: number; code: string |
   "get /v1/plans": { status: 200, code: undefined },
   // The example has no address, so the request is refused before any query.
   "get /v1/verify": { status: 400, code: "validation_failed" },
-  // No file comes along.
-  "post /v1/feedback/files": { status: 422, code: "empty_source" },
   // No mail server and no Stripe are configured here.
   "post /v1/auth/password-reset": { status: 503, code: "feature_unconfigured" },
   "post /v1/billing/subscribe": { status: 503, code: "billing_unconfigured" },

@@ -20,13 +20,14 @@ const readPage = (cursor: string | null) =>
   dataOf(api.GET("/v1/bulk-jobs", { params: { query: pageQuery(cursor) } }));
 
 /** What the bar says by colour alone: how many rows are valid. */
-function ValidRows({ job: { verdicts, rows } }: { job: BulkJob }) {
+function ValidRows({ job }: { job: BulkJob }) {
+  const { verdicts, rows } = job;
   const answered = totalOf(verdicts);
   if (answered === 0) return null;
   return (
     <span className="bar-words muted">
       {answered < rows.total
-        ? `${grouped(verdicts.valid)} valid so far`
+        ? `${grouped(verdicts.valid)} valid${hasEnded(job) ? "" : " so far"}`
         : `${percent(verdicts.valid / answered)} valid`}
     </span>
   );

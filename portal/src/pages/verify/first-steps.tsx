@@ -33,7 +33,7 @@ function useProgress(isWanted: boolean) {
   });
   const keys = useQuery({
     ...options,
-    queryKey: ["first steps", "keys"],
+    queryKey: ["keys", "first steps"],
     queryFn: () => dataOf(api.GET("/v1/keys", { params: { query: { limit: 100 } } })),
   });
   if (usage.data === undefined || jobs.data === undefined || keys.data === undefined) return null;

@@ -110,7 +110,7 @@ function DeliveryRow(props: RowProps) {
         <td>
           <div className="row">
             <Button aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-              Request and answer
+              Request and answer<span className="visually-hidden"> of {delivery.event_id}</span>
             </Button>
             {isAdmin && <SendAgain {...props} />}
           </div>

@@ -6,13 +6,20 @@ import { Loading } from "../../components/loading.tsx";
 import { Failure } from "../../components/notice.tsx";
 import type { Delivery } from "../../words/webhooks.ts";
 
-/** JSON, indented for reading; any other text as it is. */
+/** Compact JSON, indented for reading; any other text as it is, also JSON that would change when it is written anew. */
 function indented(text: string): string {
   try {
-    return JSON.stringify(JSON.parse(text), null, 2);
+    const value: unknown = JSON.parse(text);
+    return JSON.stringify(value) === text ? JSON.stringify(value, null, 2) : text;
   } catch {
     return text;
   }
+}
+
+/** Why there is no answer's body. */
+function reasonWithout({ attempts, response_status: status }: Delivery): string {
+  if (attempts === 0) return "Not sent yet.";
+  return status === null ? "No answer came." : "The answer's body was not kept.";
 }
 
 function Body({ title, text }: { title: string; text: string }) {
@@ -20,7 +27,7 @@ function Body({ title, text }: { title: string; text: string }) {
     <section className="stack" aria-label={title}>
       <div className="row">
         <h3>{title}</h3>
-        {text !== "" && <CopyButton text={text} of={`the ${title.toLowerCase()} as it was sent`} />}
+        {text !== "" && <CopyButton text={text} of={`the ${title.toLowerCase()} as it is`} />}
       </div>
       {text === "" ? (
         <p className="muted">Without a body.</p>
@@ -49,11 +56,7 @@ export function DeliveryExchange({ webhookId, of: delivery }: { webhookId: strin
     <div className="stack exchange">
       <Body title="Request" text={request} />
       {response !== null && <Body title="Answer" text={response} />}
-      {response === null && (
-        <p className="muted">
-          {delivery.response_status === null ? "No answer came." : "The answer's body was not kept."}
-        </p>
-      )}
+      {response === null && <p className="muted">{reasonWithout(delivery)}</p>}
     </div>
   );
 }

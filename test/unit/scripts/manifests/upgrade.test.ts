@@ -245,18 +245,37 @@ describe("an upgrade stops", () => {
   });
 
   it("when the migration waits for a ConfigMap to mount, and says so", () => {
-    const events = "FailedMount other-1\nFailedMount rcpt-migrate-JOB-x2x4z\n";
     const { applied } = upgrade({});
     const job = applied().find(({ kind }) => kind === "Job")?.metadata.name ?? assert.fail();
     const waiting: Answers = {
       "get job": {},
       "get pods -l job-name": { out: "pod ContainerCreating ContainersNotReady " },
-      "get events --field-selector reason=FailedMount": { out: events.replace("rcpt-migrate-JOB", job) },
+      [`get pods -l job-name=${job} -o jsonpath={range .items[*]}{.metadata.name}`]: { out: `${job}-x2x4z ` },
     };
-    const args = ["k8s/overlays/production", "--timeout", "0"];
-    assert.match(upgrade(waiting, args).stdout, /the migration's pod does not start: FailedMount \n/);
-    const others = { "get events --field-selector reason=FailedMount": { out: events } };
-    assert.doesNotMatch(upgrade({ ...waiting, ...others }, args).stdout, /does not start/);
+    const stdoutWith = (events: string) =>
+      upgrade({ ...waiting, "get events -o jsonpath": { out: events } }, [
+        "k8s/overlays/production",
+        "--timeout",
+        "0",
+      ]).stdout;
+    const failed = `FailedMount other-1\nFailedMount ${job}-x2x4z\n`;
+    assert.match(stdoutWith(failed), /the migration's pod does not start: FailedMount \n/);
+    for (const events of [
+      `FailedMount other-1\nFailedMount ${job}-gone\n`,
+      // It was mounted since: the image is being pulled.
+      `${failed}Pulling ${job}-x2x4z\n`,
+    ])
+      assert.doesNotMatch(stdoutWith(events), /does not start/);
+  });
+
+  it("where the API server refuses the manifests, and names an autoscaler that may be why", () => {
+    const { status, stdout, calls } = upgrade({
+      "apply --dry-run": { err: "already managed by the hpa", code: 1 },
+      "get horizontalpodautoscalers.autoscaling": { out: "rcpt-bulk-old \n" },
+    });
+    assert.equal(status, 1);
+    assert.match(stdout, /delete horizontalpodautoscalers\.autoscaling\/rcpt-bulk-old/);
+    assert.deepEqual(changes(calls), []);
   });
 
   it("when the migration is not done in time, and says why its pod does not start", () => {
