@@ -1,3 +1,4 @@
+import { isWellFormedSecret } from "../../features/identity/api-key.ts";
 import type { ClientLimiter } from "../../features/rate-limit/clients.ts";
 import type { ErrorCode } from "../../platform/errors.ts";
 import type { Clock } from "../../platform/time/clock.ts";
@@ -12,12 +13,13 @@ const REFUSED: ReadonlySet<string> = new Set<ErrorCode>([
   "unsupported_media_type",
 ]);
 
-/** Codes that count for bodies without a credential: others may be of a team, whose actor is not known at these. */
-const REFUSED_STRANGER: ReadonlySet<string> = new Set<ErrorCode>([
-  "method_not_allowed",
-  "not_found",
-  "unauthorized",
-]);
+/** These count for strangers alone: a team may mistype a path, and its actor is not known then. */
+const REFUSED_STRANGER: ReadonlySet<string> = new Set<ErrorCode>(["method_not_allowed", "not_found"]);
+
+/** Nothing that could be a credential of ours came along; looks no credential up. */
+function isStranger(authorization: string | undefined): boolean {
+  return !isWellFormedSecret(authorization?.split(" ").at(-1) ?? "");
+}
 
 /**
  * Charges a refused body to the address of the client. A team's body is not charged: the team has a rate of its own, and
@@ -31,7 +33,11 @@ export function chargeRefusedBody(
   clock: Pick<Clock, "monotonic">,
 ): void {
   if (code === null || request.incoming === null || request.actor !== null) return;
-  const isStranger = request.headers.authorization === undefined;
-  if (!REFUSED.has(code) && !(isStranger && REFUSED_STRANGER.has(code))) return;
+  const { authorization } = request.headers;
+  const isRefused =
+    REFUSED.has(code) ||
+    (code === "unauthorized" && authorization === undefined) ||
+    (REFUSED_STRANGER.has(code) && isStranger(authorization));
+  if (!isRefused) return;
   clients.charge(request.clientAddress, 1, clock.monotonic());
 }

@@ -46,7 +46,7 @@ const DeliveryExchangeSchema = named(
     response_body: nullable(
       v.string(),
       `Of the last attempt: the first ${LIMITS.webhooks.responseBodyKeptBytes} bytes, as text, without control ` +
-        "characters and what is not UTF-8. Null: no answer came. An answer that a release before this field recorded has none.",
+        "characters and what is not UTF-8. Null: no answer came. A release before this field records none.",
     ),
   }),
 );
@@ -88,7 +88,7 @@ const eventExample: MessageBody = {
 
 const MANUAL =
   `A webhook takes ${LIMITS.webhooks.manualPerHour} pings and redeliveries an hour, ` +
-  `a team ${LIMITS.webhooks.manualPerTeamHour}.`;
+  `a team ${LIMITS.webhooks.manualPerTeamHour}; those of test webhooks are counted apart.`;
 const MANUAL_ERRORS = [
   "not_found",
   "unavailable_in_tier",

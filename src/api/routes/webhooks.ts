@@ -60,7 +60,7 @@ function createRoute(webhooks: Webhooks): Route {
     path: "/v1/webhooks",
     operationId: "createWebhook",
     summary: "Create a webhook",
-    description: `${SIGNED} The webhook of a live key or a portal session is told of live events, that of a test key of what test keys do. The secret is in this answer and in no other. A team may have ${LIMITS.webhooks.perTeam} webhooks, as many test ones, and make ${LIMITS.webhooks.createdPerHour} an hour.`,
+    description: `${SIGNED} The webhook of a live key or a portal session is told of live events, that of a test key of what test keys do. The secret is in this answer and in no other. A team may have ${LIMITS.webhooks.perTeam} webhooks, as many test ones, and make ${LIMITS.webhooks.createdPerHour} an hour, and as many test ones.`,
     tag: TAG,
     role: "admin",
     rate: "write",

@@ -18,6 +18,7 @@ interface Begin {
    * The same for a transaction that locks the team's row. Those of one team run one at a time in this process: waiting for
    * the row in Postgres, each would hold a connection, and a burst of one team's writes all that the process has. Rejects
    * with an outage (`isOutage`) after a wait of LIMITS.postgres.teamWaitMs.
+   * @param team or another key that stands for one team
    */
   <T>(work: (tx: TeamTransaction) => Promise<T>, team: string): Promise<T>;
 }

@@ -6,7 +6,7 @@ import { until } from "../../support/until.ts";
 
 /** Transactions of one team wait for each other outside of Postgres: a pool of three, and a row that another client locks. */
 const { sql: direct, url, closing } = await useDatabase();
-const sql = createPostgres({ url, maxConnections: 3, applicationName: "rcpt-turns" });
+const sql = createPostgres({ url, maxConnections: 3, applicationName: "rcpt-mutex" });
 closing.after(() => sql.end({ timeout: 1 }));
 await direct`create table locked (team text primary key)`;
 await direct`insert into locked values ('a'), ('b')`;
@@ -15,7 +15,7 @@ await direct`insert into locked values ('a'), ('b')`;
 async function waiting(): Promise<number> {
   const [row] = await direct<[{ count: number }]>`
     select count(*)::int as count from pg_stat_activity
-    where application_name = 'rcpt-turns' and wait_event_type = 'Lock'`;
+    where application_name = 'rcpt-mutex' and wait_event_type = 'Lock'`;
   return row.count;
 }
 

@@ -10,11 +10,12 @@ export interface ResultFileNames {
   ofList: string | null;
 }
 
-/** Leaves room for a suffix in the 255 bytes that file systems allow, in four bytes each. */
+/** Of the list's name, and of the choice: with four bytes for each of the former they fit into the 255 of a file name. */
 const STEM_CHARS = 48;
+const CHOICE_CHARS = 56;
 /** What a list's file may be called; two for compressed ones. */
 const EXTENSIONS = /(\.(csv|tsv|txt|tab|xlsx|xlsm|gz|gzip)){1,2}$/i;
-/** Controls, characters that turn or hide text, halves of pairs, and what Windows reserves. */
+/** Controls, bidirectional and invisible format characters, lone surrogates, and what Windows reserves. */
 const UNFIT = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}<>:"|?*]/gu;
 
 /** What a list is called, as a file name without path and extension; "": it has no such name. */
@@ -34,8 +35,9 @@ function stemOf(source: JobRow["source"]): string {
 function choiceOf({ verdict, reason, provider }: WantedRows): string {
   return [verdict, reason, provider]
     .filter((choice) => choice !== null)
-    .map((choice) => choice.replace(/[^a-z0-9_]+/gi, "_").slice(0, STEM_CHARS))
-    .join("-");
+    .map((choice) => choice.replace(/[^a-z0-9_]+/gi, "_"))
+    .join("-")
+    .slice(0, CHOICE_CHARS);
 }
 
 /** The names of a file with those rows: `job_…-valid.csv` and `customers-valid.csv`; of all rows `customers-results.csv`. */

@@ -165,9 +165,9 @@ function deferralOf(rows: readonly WaitingRow[], site: string, context: Deferral
 }
 
 /**
- * Rows of a site that has many of them are a retry of their own, the others one together; it has a site if theirs is the
- * same. So are those of the first few sites that block us, however few: a site's rows can be released only if their retry
- * is for that site alone.
+ * Rows of a site that has many of them are a retry of their own. So are those of the first few sites that block us, however
+ * few: a site's rows can be released only if their retry is for that site alone. The others are one retry together, which
+ * has a site if theirs is the same.
  */
 function groupRows(rows: readonly WaitingRow[], context: DeferralContext): Deferral[] {
   const blocking = rows.filter(({ reason, site }) => reason === "sender_blocked" && site !== "");

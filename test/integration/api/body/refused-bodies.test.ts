@@ -3,6 +3,7 @@ import { after, describe, it } from "node:test";
 import * as v from "valibot";
 import { signedRoute } from "../../../../src/api/routing/route.ts";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";
+import { newSecret } from "../../../../src/features/identity/api-key.ts";
 import { createClientLimiter } from "../../../../src/features/rate-limit/clients.ts";
 import { AppError } from "../../../../src/platform/errors.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
@@ -71,6 +72,11 @@ describe("refused bodies", () => {
     ["without a signature", { path: "/notify" }, 401],
     ["without a credential", { path: "/v1/echo" }, 401],
     ["for a path that does not exist", { path: "/v1/nothing" }, 404],
+    [
+      "for such a path with any header",
+      { path: "/v1/nothing", fields: [JSON_TYPE, "Authorization: Bearer x"] },
+      404,
+    ],
   ];
   for (const [what, sent, status] of refused)
     it(`count for their client's network, which is refused early once there are too many (${what})`, async () => {
@@ -117,7 +123,7 @@ describe("refused bodies", () => {
   it("with a credential are not charged for a path that does not exist", async () => {
     const { server } = await serve();
     servers.push(server);
-    const sent = { path: "/v1/nothing", fields: [JSON_TYPE, AUTHORIZATION] };
+    const sent = { path: "/v1/nothing", fields: [JSON_TYPE, `Authorization: Bearer ${newSecret("live")}`] };
     for (let i = 0; i < 2 * BURST; i++) assert.equal((await post(server, sent)).status, 404);
     assert.equal((await post(server)).status, 201);
   });

@@ -45,6 +45,14 @@ describe("the name of a file with results", () => {
         nameless,
       );
     assert.ok(Buffer.byteLength(nameOf(`${"😀".repeat(500)}.csv`) ?? "") <= 255);
+    const longest = {
+      ...ALL,
+      format: "jsonl",
+      verdict: "unknown",
+      reason: "x".repeat(60),
+      provider: "y".repeat(60),
+    } as const;
+    assert.ok(Buffer.byteLength(nameOf(`${"😀".repeat(500)}.csv`, longest as never) ?? "") <= 255);
     const provider = '"; filename=evil.exe\r\nX: y';
     assert.equal(
       resultFileNames(upload("a.csv"), { ...ALL, provider }).plain,

@@ -298,14 +298,14 @@ describe("rows that wait", () => {
     assert.ok(deferrals.every(({ egress }) => egress === "egress-1"));
   });
 
-  it("of one site alone are its retry however few they are, those of several sites nobody's", () => {
+  it("of one site alone are its retry however few they are, those of several sites have none", () => {
     const sitesOf = (rows: RowWithAnswer[]) =>
       sortRows(rows, context()).deferrals.map(({ site, rowCount }) => [site, rowCount]);
     const few = Array.from({ length: retryRowsPerSite - 1 }, (_, i) => waits(i, "greylisted"));
     assert.deepEqual(sitesOf([waits(0, "greylisted")]), [["a.example", 1]]);
     assert.deepEqual(sitesOf([known(900), ...few]), [["a.example", few.length]]);
     assert.deepEqual(sitesOf([...few, waits(900, "greylisted", "b.example")]), [["", few.length + 1]]);
-    // Whose site is not known may be at any.
+    // A row whose site is not known may be at any.
     assert.deepEqual(sitesOf([...few, waits(900, "greylisted", "")]), [["", few.length + 1]]);
     assert.deepEqual(sitesOf([waits(900, "busy", ""), waits(901, "busy", "")]), [["", 2]]);
     // Beside a retry of a site with many rows.

@@ -13,7 +13,7 @@ const answered = (status: number, retryAfter: string | null = null): DeliveryAtt
   answered: true,
   status,
   retryAfter,
-  body: "heard",
+  body: "received",
   durationMs: 12.4,
 });
 const judge = (attempt: DeliveryAttempt, attempts: number, random = 0.5) =>
@@ -29,7 +29,7 @@ describe("what becomes of a delivery", () => {
         status: "succeeded",
         retryInMs: null,
         responseStatus: status,
-        responseBody: "heard",
+        responseBody: "received",
         error: null,
         durationMs: 12,
       });
