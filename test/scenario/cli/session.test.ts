@@ -16,6 +16,7 @@ import { RCPT_COMMAND } from "../../support/rcpt-command.ts";
 import { createDeployment, type TestApi, type TestDeployment } from "../../support/service.ts";
 import { createClosing } from "../../support/store.ts";
 import { killTerminals, startInTerminal } from "../../support/terminal.ts";
+import { until } from "../../support/until.ts";
 
 /** The sessions of docs/cli.md, typed into a terminal: it has to show what the page shows. */
 const PAGE = readFileSync(resolve(import.meta.dirname, "../../../docs/cli.md"), "utf8");
@@ -113,12 +114,20 @@ async function run(command: string): Promise<string> {
   return toPage(terminal.screen());
 }
 
+/** True once the key that `rcpt login` made has a time of its last use: the API writes these in batches. */
+async function isUseWritten(): Promise<boolean> {
+  const used = await deployment.sql`
+    select from api_keys where label like 'rcpt on %' and last_used_at is not null`;
+  return used.length > 0;
+}
+
 describe("a session of docs/cli.md", () => {
   const steps = stepsOfPage();
   it("is on the page", () => assert.ok(steps.length >= 5));
 
   for (const { command, shown } of steps)
     it(`shows what the page shows: ${command}`, async () => {
+      if (command === "rcpt keys") await until("the use of the key is written", isUseWritten);
       const seen = await run(command);
       if (process.env.RCPT_SHOW_SESSION) console.log(`$ ${command}\n${seen}`);
       assert.equal(comparable(seen), comparable(shown));

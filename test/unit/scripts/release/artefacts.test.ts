@@ -172,7 +172,7 @@ describe("the parts of a release", () => {
     const sources = readdirSync(join(ROOT, "portal/src"), { recursive: true, encoding: "utf8" });
     for (const path of sources.filter((name) => /\.tsx?$/.test(name)))
       for (const [, name = "", scoped] of readFileSync(join(ROOT, "portal/src", path), "utf8").matchAll(
-        /from "((?:(@[\w-]+)\/)?[\w.-]+)/g,
+        /^(?:import\b.*|\} )from "((?:(@[\w-]+)\/)?[\w.-]+)/gm,
       ))
         if (!name.startsWith(".")) assert.ok(name in dependencies, `${path}: ${scoped ?? ""} ${name}`);
   });
