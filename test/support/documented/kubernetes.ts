@@ -108,7 +108,11 @@ async function get([kind = "", name = ""]: string[], jobStates: string[]): Promi
 /** What follows a Job or pods: the one of the chart's first revision, or those of a component. */
 function follow([first = "", ...rest]: string[], verb: string): void {
   const [selector = ""] = rest;
-  if (verb === "wait") assert.deepEqual([first, selector], ["--for=condition=complete", `job/${MIGRATION}1`]);
+  if (verb === "wait")
+    assert.deepEqual(
+      [first, selector],
+      ["--for=jsonpath={.status.conditions[0].status}=True", `job/${MIGRATION}1`],
+    );
   else assert.deepEqual([first, selector], ["-l", "app.kubernetes.io/component=migrate"]);
   for (const option of rest.slice(1)) assert.match(option, /^--(timeout=\d+m|prefix|tail=\d+)$/);
 }
