@@ -117,7 +117,9 @@ export function createBulkJobs(deps: BulkJobsDeps): BulkJobs {
       const job = await find(actor, id);
       if (deps.results === null)
         throw new AppError("feature_unconfigured", "Object storage is not configured here.");
-      return { body: await deps.results.read(job, ask, gone), fileNames: resultFileNames(job, ask) };
+      // First: from then on the body holds a slot until it is released.
+      const fileNames = resultFileNames(job, ask);
+      return { body: await deps.results.read(job, ask, gone), fileNames };
     },
     async events(actor, id, lastEventId) {
       const job = await find(actor, id);
