@@ -125,6 +125,23 @@ describe("a submission", () => {
     );
     assert.deepEqual(await heldOf(actor.teamId), []);
   });
+
+  it("of inline addresses with too many jobs under way is refused before they are analysed", async () => {
+    const actor = await newActor();
+    const id = await newUpload(actor.teamId);
+    for (let i = 0; i < LIMITS.bulk.activeJobs; i++) await createSubmit()(actor, upload(id));
+    let analysed = 0;
+    const submit = createSubmit({
+      analyse: (emails, options) => {
+        analysed += 1;
+        return analyseInline(emails, options);
+      },
+    });
+    await assert.rejects(submit(actor, INPUT), refusedAs("limit_reached"));
+    assert.equal(analysed, 0);
+    await submit({ ...actor, livemode: false }, INPUT);
+    assert.equal(analysed, 1);
+  });
 });
 
 describe("a submission of a file", () => {
@@ -192,23 +209,6 @@ describe("a submission of a file", () => {
     assert.equal(outcomes.filter(({ status }) => status === "fulfilled").length, activeJobs);
     for (const outcome of outcomes)
       if (outcome.status === "rejected") assert.equal(outcome.reason.code, "limit_reached");
-  });
-
-  it("with too many jobs under way is refused before its list is analysed", async () => {
-    const actor = await newActor();
-    const id = await newUpload(actor.teamId);
-    for (let i = 0; i < LIMITS.bulk.activeJobs; i++) await createSubmit()(actor, upload(id));
-    let analysed = 0;
-    const submit = createSubmit({
-      analyse: (emails, options) => {
-        analysed += 1;
-        return analyseInline(emails, options);
-      },
-    });
-    await assert.rejects(submit(actor, INPUT), refusedAs("limit_reached"));
-    assert.equal(analysed, 0);
-    await submit({ ...actor, livemode: false }, INPUT);
-    assert.equal(analysed, 1);
   });
 });
 
