@@ -11,7 +11,14 @@ import { readAddresses } from "../verification/address/addresses-in.ts";
 const { listBytes } = LIMITS.verifier;
 const MOST = Number.POSITIVE_INFINITY;
 /** Bounds of files that are read here: what fits into memory. */
-const BOUNDS = { events: MOST, messages: MOST, mailMs: MOST, rows: MOST, textBytes: listBytes };
+const BOUNDS = {
+  events: MOST,
+  messages: MOST,
+  mailMs: MOST,
+  slowMailMs: MOST,
+  rows: MOST,
+  textBytes: listBytes,
+};
 
 async function readBounded(source: AsyncIterable<Buffer>, path: string): Promise<Buffer> {
   const pieces: Buffer[] = [];

@@ -18,12 +18,15 @@ import {
 } from "../schemas/feedback.ts";
 
 const { bodyBytes, bodyMembers, bodyValues, eventsPerTeamDay, fileBytes, keptDays } = LIMITS.feedback;
+const { file: fileBounds } = LIMITS.feedback;
 const MEMBERS = { tag: "feedback", role: "member" } as const;
+
+const count = (number: number) => number.toLocaleString("en-US");
 
 const COUNTED =
   "The same address with the same outcome on the same UTC day counts once, however often it is reported, so a request may be " +
   `repeated. Kept for ${keptDays} days, without the address: a hash of it and the team. A team may report ` +
-  `${eventsPerTeamDay.toLocaleString("en-US")} events a UTC day (409). With a test key nothing is kept.`;
+  `${count(eventsPerTeamDay)} events a UTC day (409). With a test key nothing is kept.`;
 
 function recordRoute(feedback: Feedback, parseLarge: ParseLargeBody): Route {
   return teamRoute({
@@ -101,7 +104,9 @@ function fileRoute(feedback: Feedback): Route {
     errors: ["body_too_large", "limit_reached", "overloaded", "unsupported_media_type", ...LIST_ERROR_CODES],
     query: FileQuerySchema,
     bodyExample: fileExample,
-    incomingBody: `At most ${fileBytes.toLocaleString("en-US")} bytes and ${LIMITS.feedback.file.events.toLocaleString("en-US")} events.`,
+    incomingBody:
+      `At most ${count(fileBytes)} bytes and ${count(fileBounds.events)} events. The messages of an mbox may take ` +
+      `${fileBounds.slowMailMs / 1_000} s to read, beside ${fileBounds.mailMs} ms for each (413).`,
     success: {
       status: 200,
       description: "How many events count",

@@ -22,8 +22,10 @@ export interface TableOptions {
 export interface FileBounds {
   events: number;
   messages: number;
-  /** Time for the messages of a mailbox; the one that is being read then is read to its end. */
+  /** Time for each message of a mailbox. */
   mailMs: number;
+  /** Time that the messages may take beyond that, all together. The message that is being read then is read to its end. */
+  slowMailMs: number;
   rows: number;
   /** Bytes of a table without its compression. */
   textBytes: number;

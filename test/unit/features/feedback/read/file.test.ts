@@ -40,10 +40,21 @@ describe("a mailbox file", () => {
   });
 
   it("that takes too long to read is refused", async () => {
-    const bounds = { ...LIMITS.feedback.file, mailMs: 0 };
-    await assert.rejects(readFeedbackFile(asMbox(postfixBounce), {}, bounds), {
+    const bounds = { ...LIMITS.feedback.file, mailMs: 10, slowMailMs: 100 };
+    const mailbox = asMbox(...Array.from({ length: 50 }, () => postfixBounce));
+    /** Reads messages that take as long each. */
+    const readAt = (messageMs: number) => {
+      let nowMs = 0;
+      return readFeedbackFile(mailbox, {}, bounds, () => {
+        nowMs += messageMs;
+        return nowMs;
+      });
+    };
+    assert.equal((await readAt(10)).events.length, 50);
+    assert.equal((await readAt(12)).events.length, 50);
+    await assert.rejects(readAt(13), {
       code: "body_too_large",
-      message: /over 0 milliseconds of reading: send it in parts/,
+      message: /over 100 ms of slow messages: send it in parts/,
     });
   });
 
