@@ -18,7 +18,7 @@ import {
 } from "../schemas/feedback.ts";
 
 const { bodyBytes, bodyMembers, bodyValues, eventsPerTeamDay, fileBytes, keptDays } = LIMITS.feedback;
-const { file: fileBounds } = LIMITS.feedback;
+const { bouncesReadHere, addressCharsReadHere, file: fileBounds } = LIMITS.feedback;
 const MEMBERS = { tag: "feedback", role: "member" } as const;
 
 const count = (number: number) => number.toLocaleString("en-US");
@@ -26,7 +26,8 @@ const count = (number: number) => number.toLocaleString("en-US");
 const COUNTED =
   "The same address with the same outcome on the same UTC day counts once, however often it is reported, so a request may be " +
   `repeated. Kept for ${keptDays} days, without the address: a hash of it and the team. A team may report ` +
-  `${count(eventsPerTeamDay)} events a UTC day (409). With a test key nothing is kept.`;
+  `${count(eventsPerTeamDay)} events a UTC day (409). Once they are used up, files, and requests of over ${bouncesReadHere} bounces or ` +
+  `${count(addressCharsReadHere)} characters of addresses, are refused unread, even if all is known. With a test key nothing is kept.`;
 
 function recordRoute(feedback: Feedback, parseLarge: ParseLargeBody): Route {
   return teamRoute({

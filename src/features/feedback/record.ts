@@ -24,7 +24,8 @@ export interface Recorded {
 
 export interface RecordFeedback {
   /**
-   * Looks before a long report is read whether the team may report any more today. Test keys always may.
+   * Looks before a long report is read whether the team may report any more today: what it would repeat is not known then. Test
+   * keys always may.
    * @throws AppError `limit_reached`
    */
   requireRoom(actor: Actor): Promise<void>;
@@ -65,12 +66,12 @@ const dayIsFull = () =>
   );
 
 /**
- * Nothing is written before this: rows that are rolled back cost as much as kept ones. The caller holds the team's lock.
- * @throws AppError `limit_reached` when today's limit is used up, or the new events of the report are over it
+ * Nothing is written before this: rows that are rolled back cost as much as kept ones. Known events count for nothing, so the
+ * report that used up the day may be repeated. The caller holds the team's lock.
+ * @throws AppError `limit_reached` when the new events of the report are over today's limit
  */
 async function requireRoomFor(tx: Transaction, teamId: string, report: FinishedReport): Promise<void> {
   const left = eventsPerTeamDay - (await eventsToday(tx, teamId));
-  if (left <= 0) throw dayIsFull();
   if (report.events <= left) return;
   let added = 0;
   for (const { rows } of report.batches) {

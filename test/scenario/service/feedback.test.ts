@@ -179,9 +179,10 @@ describe("reported events", () => {
     assert.deepEqual([refused.status, refused.body.code], [409, "limit_reached"]);
     assert.deepEqual((await accuracy()).groups, []);
     assert.equal((await report([of("a")])).body.accepted, 1);
-    // Even what is known: a used-up day costs one look.
+    assert.deepEqual((await report([of("a")])).body, { accepted: 0, duplicates: 1, ignored: 0 });
+    // Of a file it is not known what it would repeat, until it is read.
     const full = [
-      await report([of("a")]),
+      await report([of("a"), of("b")]),
       await reportFile("a@b.example\n", "?outcome=delivered", "text/csv"),
     ];
     for (const { status, body } of full) assert.deepEqual([status, body.code], [409, "limit_reached"]);

@@ -47,8 +47,9 @@ describe("a report over the day's limit", () => {
     assert.deepEqual(await record(actor, reportOf(teamId, 0, 5)), { accepted: 2, duplicates: 3, ignored: 0 });
     const written = await inserts();
     await assert.rejects(record(actor, reportOf(teamId, 0, 6)), refused);
-    await assert.rejects(record(actor, reportOf(teamId, 0, 5)), refused);
     assert.equal(await inserts(), written);
+    // The request that used up the day may be repeated.
+    assert.deepEqual(await record(actor, reportOf(teamId, 0, 5)), { accepted: 0, duplicates: 5, ignored: 0 });
   });
 
   it("is refused before it is read, but of a test key", async () => {
