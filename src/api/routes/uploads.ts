@@ -103,7 +103,7 @@ function receiveRoute(uploads: Uploads): Route {
       "file in it is taken; other `multipart` types and `application/x-www-form-urlencoded` are refused (415). " +
       "`Content-MD5`, `Content-Digest` and `Repr-Digest` are checked: a wrong one is refused (400) and nothing is kept. " +
       "`Content-Range` is refused. With `Content-Encoding: gzip` the bytes are stored as they come, and read as gzip. " +
-      `A team may send ${streamedPerTeam} files at once to one process.`,
+      `A team may send ${streamedPerTeam} files at once to one process, and as many with test keys (429).`,
     feature: "bulk",
     errors: ["bulk_too_large", "limit_reached", "feature_unconfigured"],
     params: FileParamsSchema,

@@ -20,7 +20,7 @@ export interface Feedback {
   record(actor: Actor, events: readonly JsonEvent[], isCancelled: () => boolean): Promise<Recorded>;
   /**
    * The same of a file: see `readFeedbackFile`.
-   * @throws AppError also `body_too_large`, and what reading the file throws
+   * @throws AppError also `body_too_large`, `rate_limited`, and what reading the file throws
    */
   recordFile(
     actor: Actor,

@@ -20,7 +20,7 @@ export interface FileBody {
 /**
  * Receives a file and passes it on to object storage, no faster than that accepts it: all of it, or nothing.
  * @param cancelled when the client has gone
- * @throws AppError `unavailable_in_tier`, `bulk_too_large`, `limit_reached`, `overloaded`
+ * @throws AppError `unavailable_in_tier`, `bulk_too_large`, `limit_reached`, `rate_limited`, `overloaded`
  */
 export type ReceiveUpload = (
   actor: Actor,

@@ -278,7 +278,7 @@ describe("an upload that is streamed through", () => {
     const late = others.splice(0, streamedKept);
     const sending = others.flatMap((actor) => Array.from({ length: streamedPerTeam }, () => send(actor)));
     assert.equal(sending.length, streamed - streamedKept);
-    await assert.rejects(send(others[0] as Actor), code("limit_reached"));
+    await assert.rejects(send(others[0] as Actor), code("rate_limited"));
     // The rest is for teams without an upload in progress.
     for (const [i, actor] of late.entries()) {
       sending.push(send(actor));
@@ -303,7 +303,7 @@ describe("an upload that is streamed through", () => {
     const send = (actor: Actor) => world.uploads.receive(actor, "x", bodyOf(waiting()), NEVER);
     const test = { ...live, livemode: false };
     const sending = Array.from({ length: LIMITS.uploads.streamedPerTeam }, () => send(test));
-    await assert.rejects(send(test), code("limit_reached"));
+    await assert.rejects(send(test), code("rate_limited"));
     sending.push(send(live));
     end();
     assert.equal((await Promise.all(sending)).length, LIMITS.uploads.streamedPerTeam + 1);

@@ -80,7 +80,7 @@ describe("a file", () => {
     const most = LIMITS.feedback.files.streamedPerTeam;
     const stored = Array.from({ length: most }, send);
     await until("all are being stored", () => begun.length === most);
-    await assert.rejects(send(), { code: "limit_reached" });
+    await assert.rejects(send(), { code: "rate_limited", retryAfterS: 5 });
     for (const end of begun) end();
     await Promise.all(stored);
     const next = send();
@@ -100,7 +100,7 @@ describe("a file", () => {
       feedback.recordFile({ ...ACTOR, livemode }, fileOf("a@b.example"), { outcome: "delivered" }, here);
     const most = LIMITS.feedback.files.streamedPerTeam;
     const reading = Array.from({ length: most }, () => sendAs(false));
-    await assert.rejects(sendAs(false), { code: "limit_reached" });
+    await assert.rejects(sendAs(false), { code: "rate_limited" });
     reading.push(sendAs(true));
     await until("all are read", () => begun.length === most + 1);
     for (const end of begun) end();
