@@ -53,7 +53,7 @@ export const FEEDBACK_LIMITS = {
   /**
    * Readings of the accuracy: at once in a process and of one team, and those kept to be answered again, of up to 100 KB each.
    */
-  accuracy: { readings: 2, readingsPerTeam: 1, kept: 100, keptMs: 60_000 },
+  accuracy: { waiting: 32, waitingPerTeam: 4, waitingKept: 8, kept: 100, keptMs: 60_000 },
   prunedPerRound: 5_000,
   pruneRounds: 20,
 } as const;

@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import { LIMITS } from "../../config/limits/limits.ts";
-import { AppError } from "../../platform/errors.ts";
-import { createTeamSlots } from "../../platform/team-slots.ts";
+import { createFairQueue } from "../../platform/fair-queue.ts";
+import { createTeamSlots, tooMany } from "../../platform/team-slots.ts";
 import type { Clock } from "../../platform/time/clock.ts";
 import type { Queryable } from "../../stores/postgres/postgres.ts";
 import type { Verdict } from "../../verification/verdict/table.ts";
@@ -43,12 +43,14 @@ export interface Accuracy {
 
 export interface AccuracyReader {
   /**
-   * Up to LIMITS.feedback.accuracy.keptMs old. Empty for a test key: only reports of live ones are stored.
+   * Up to LIMITS.feedback.accuracy.keptMs old. A new reading waits for its turn. Empty for a test key: only reports of live
+   * ones are stored.
    * @param days UTC days back from the present one, it included
-   * @throws AppError `rate_limited` while another number of days of the team is read, `overloaded`
+   * @throws AppError `rate_limited` while LIMITS.feedback.accuracy.waitingPerTeam other readings of the team wait or run;
+   *   `overloaded`
    */
   read(actor: Actor, days: number): Promise<Accuracy>;
-  /** Called when the team has reported: its next reading is new, in this process. */
+  /** Called when the team has reported new events: its next reading is new, in this process. */
   forget(teamId: string): void;
 }
 
@@ -67,37 +69,48 @@ async function readAccuracy(sql: Queryable, teamId: string, days: number): Promi
   };
 }
 
+/** A reading of a team, from when it is asked for. */
+interface Reading {
+  days: number;
+  /** Monotonic; null: it waits for its turn. */
+  begunMs: number | null;
+  accuracy: Promise<Accuracy>;
+}
+
 /**
- * Reads all of a team's rows of those days, up to 2.7 million: seconds of a connection. So a reading is answered again for
- * LIMITS.feedback.accuracy.keptMs, and few run at once, one of a team.
+ * Reads all of a team's rows of those days, up to 2.7 million: seconds of a connection. So a team's last reading is answered
+ * again for LIMITS.feedback.accuracy.keptMs, and one runs at a time: next that of the team served longest ago.
  */
 export function createAccuracyReader(sql: Queryable, clock: Clock): AccuracyReader {
-  const { kept, keptMs, readings, readingsPerTeam } = LIMITS.feedback.accuracy;
-  const slots = createTeamSlots({ all: readings, ofTeam: readingsPerTeam }, (full) => {
-    const code = full === "team" ? "rate_limited" : "overloaded";
-    return new AppError(code, "The accuracy is being read. Retry after 1 s.", { retryAfterS: 1 });
-  });
-  /** By team and days, also those that are being read. */
-  const known = new LRUCache<string, { readMs: number; accuracy: Promise<Accuracy> }>({ max: kept });
+  const { waiting, waitingPerTeam, waitingKept, kept, keptMs } = LIMITS.feedback.accuracy;
+  const slots = createTeamSlots(
+    { all: waiting, ofTeam: waitingPerTeam, kept: waitingKept },
+    tooMany("readings of the accuracy", waitingPerTeam),
+  );
+  const queue = createFairQueue();
+  /** The last reading of each team. */
+  const known = new LRUCache<string, Reading>({ max: kept });
 
-  async function readNow(teamId: string, days: number): Promise<Accuracy> {
+  function begin(teamId: string, days: number): Reading {
     const release = slots.take(teamId);
-    try {
-      return await readAccuracy(sql, teamId, days);
-    } finally {
-      release();
-    }
+    const readInTurn = () => {
+      reading.begunMs = clock.monotonic();
+      return readAccuracy(sql, teamId, days);
+    };
+    const accuracy = queue.run(teamId, readInTurn).finally(release);
+    const reading: Reading = { days, begunMs: null, accuracy };
+    return reading;
   }
 
+  const isCurrent = ({ begunMs }: Reading) => begunMs === null || clock.monotonic() - begunMs < keptMs;
+
   function read(teamId: string, days: number): Promise<Accuracy> {
-    const key = `${teamId} ${days}`;
-    const found = known.get(key);
-    const nowMs = clock.monotonic();
-    if (found !== undefined && nowMs - found.readMs < keptMs) return found.accuracy;
-    const reading = { readMs: nowMs, accuracy: readNow(teamId, days) };
-    known.set(key, reading);
+    const found = known.get(teamId);
+    if (found?.days === days && isCurrent(found)) return found.accuracy;
+    const reading = begin(teamId, days);
+    known.set(teamId, reading);
     reading.accuracy.catch(() => {
-      if (known.get(key) === reading) known.delete(key);
+      if (known.peek(teamId) === reading) known.delete(teamId);
     });
     return reading.accuracy;
   }
@@ -108,7 +121,7 @@ export function createAccuracyReader(sql: Queryable, clock: Clock): AccuracyRead
       return livemode ? read(teamId, days) : { days, groups: [], wrong: [] };
     },
     forget(teamId) {
-      for (const key of [...known.keys()]) if (key.startsWith(`${teamId} `)) known.delete(key);
+      known.delete(teamId);
     },
   };
 }

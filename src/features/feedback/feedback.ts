@@ -87,7 +87,7 @@ export function createFeedback(deps: FeedbackDeps): Feedback {
 
   async function record(actor: Actor, report: FinishedReport): Promise<Recorded> {
     const recorded = await store(actor, report);
-    if (actor.livemode) accuracy.forget(actor.teamId);
+    if (actor.livemode && recorded.accepted > 0) accuracy.forget(actor.teamId);
     return recorded;
   }
 

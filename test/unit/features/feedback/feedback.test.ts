@@ -24,10 +24,21 @@ const fileOf = (text: string) => ({
   },
 });
 
-/** @param begin a transaction */
-function feedbackWith(begin: () => Promise<unknown>, reading: Partial<FeedbackReading> = {}) {
-  const read = { files: 0, events: 0 };
-  const sql = Object.assign(async () => [], { begin }) as unknown as Database;
+/**
+ * @param begin a transaction
+ * @param rows of each statement without one
+ */
+function feedbackWith(
+  begin: () => Promise<unknown>,
+  reading: Partial<FeedbackReading> = {},
+  rows: unknown[] = [],
+) {
+  const read = { files: 0, events: 0, statements: 0 };
+  const select = async () => {
+    read.statements += 1;
+    return rows;
+  };
+  const sql = Object.assign(select, { begin }) as unknown as Database;
   const feedback = createFeedback({
     ...{ sql, clock: createFakeClock(), log: silentLog, providers: ["google"] },
     withdraw: async () => false,
@@ -45,6 +56,11 @@ function feedbackWith(begin: () => Promise<unknown>, reading: Partial<FeedbackRe
     },
   });
   return { feedback, read };
+}
+
+function feedbackOnFullDay() {
+  const unwanted = () => Promise.reject(new Error("a transaction"));
+  return feedbackWith(unwanted, {}, [{ events: LIMITS.feedback.eventsPerTeamDay }]);
 }
 
 const delivered = (count: number, chars: number): JsonEvent[] =>
@@ -65,9 +81,48 @@ describe("events of a request", () => {
     }
     assert.deepEqual(inThread, [0, 1, 2]);
   });
+
+  it("of a long request are not read on a day that is used up", async () => {
+    const { feedback, read } = feedbackOnFullDay();
+    await assert.rejects(feedback.record(ACTOR, delivered(1_000, 20), here), { code: "limit_reached" });
+    assert.deepEqual([read.events, read.statements], [0, 1]);
+  });
+});
+
+describe("the accuracy", () => {
+  /** @param accepted new events of each report */
+  async function isReadAnewAfter(accepted: number, livemode: boolean): Promise<boolean> {
+    const added = [{ verdict: null, outcome: "delivered", hard: false, events: accepted, contradicting: [] }];
+    const { feedback, read } = feedbackWith(async () => ({ added, contradictions: [] }));
+    await feedback.accuracy(ACTOR, 30);
+    const before = read.statements;
+    await feedback.record({ ...ACTOR, livemode }, delivered(1, 20), here);
+    await feedback.accuracy(ACTOR, 30);
+    return read.statements > before;
+  }
+
+  it("is read anew after new events alone, and not after those of a test key", async () => {
+    assert.equal(await isReadAnewAfter(1, true), true);
+    assert.equal(await isReadAnewAfter(0, true), false);
+    assert.equal(await isReadAnewAfter(1, false), false);
+  });
 });
 
 describe("a file", () => {
+  it("is neither received nor read on a day that is used up", async () => {
+    const { feedback, read } = feedbackOnFullDay();
+    let received = 0;
+    const file = {
+      async *read() {
+        received += 1;
+        yield Buffer.from("a@b.example");
+      },
+    };
+    const sent = feedback.recordFile(ACTOR, file, { outcome: "delivered" }, here);
+    await assert.rejects(sent, { code: "limit_reached" });
+    assert.deepEqual([received, read.files], [0, 0]);
+  });
+
   it("keeps its place until its report is stored", async () => {
     const begun: (() => void)[] = [];
     const { feedback } = feedbackWith(
