@@ -66,7 +66,7 @@ function createEventReader({ teamId, nowMs, providers }: ReportTerms): EventRead
   return (event) => {
     const atMs = Math.min(event.atMs ?? nowMs, nowMs);
     if (!(atMs >= nowMs - LIMITS.feedback.keptDays * DAY_MS)) return null;
-    // As in JSON. A cell of a file may be longer, and reading it takes as long as it is.
+    // In UTF-16 units, as in JSON. A cell of a file may be longer, and reading it takes as long as it is.
     if (event.address.length > LIMITS.http.emailBytes) return null;
     const reading = readAddresses(event.address);
     if (reading.kind !== "one") return null;
@@ -110,7 +110,7 @@ function batchOf(events: readonly KeptEvent[], mayWithdraw: boolean): ReportBatc
 
 /**
  * Reads the addresses of events and makes the rows to store. Pure: it runs in a thread for all but short reports, since an
- * address takes up to a quarter of a millisecond. An address over LIMITS.http.emailBytes is ignored unread.
+ * address takes up to a quarter of a millisecond. An address of more UTF-16 units than LIMITS.http.emailBytes is ignored unread.
  */
 export function finishReport(events: readonly ReportedEvent[], terms: ReportTerms): FinishedReport {
   const read = createEventReader(terms);
