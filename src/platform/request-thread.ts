@@ -37,7 +37,7 @@ export interface ThreadTask {
   input: unknown;
 }
 
-/** Who asked for a task. */
+/** The request that a task is for. */
 export interface TaskOwner {
   /** Whose slots and turns it uses: see `shareKey`. */
   share: string;
@@ -46,14 +46,15 @@ export interface TaskOwner {
 }
 
 /**
- * The API's thread for work that would block the event loop: one task at a time, next of the team
- * that was served longest ago. It starts with the first task, ends after LIMITS.requestThread.idleMs without one, and is restarted after it died.
+ * The API's thread for work that would block the event loop: one task at a time, next that of the share (`shareKey`) served
+ * longest ago. It starts with the first task, ends after LIMITS.requestThread.idleMs without one, and is restarted after it
+ * died.
  */
 export interface RequestThread {
   /**
    * @param task name of a function in workers/request.ts
    * @param transfer parts of `input` whose ownership is transferred
-   * @throws AppError `overloaded` when too many tasks wait, in all or of the team; errors of the task; Error when the
+   * @throws AppError `overloaded` when too many tasks wait, in all or of the share; errors of the task; Error when the
    *   thread died during the task, or the task took too long
    */
   run<T>(task: string, input: unknown, owner: TaskOwner, transfer?: readonly ArrayBuffer[]): Promise<T>;
@@ -71,8 +72,8 @@ export interface RequestThreadDeps {
 
 export interface RequestThreadLimits {
   tasks: number;
-  tasksPerTeam: number;
-  /** The part of `tasks` reserved for teams that have none. */
+  tasksPerShare: number;
+  /** The part of `tasks` reserved for shares that have none. */
   tasksKept: number;
   taskMs: number;
   idleMs: number;
@@ -92,9 +93,9 @@ function createPool(filename: string, { idleMs, heapMb }: RequestThreadLimits): 
 }
 
 /** Of waiting and running tasks. */
-function createTaskSlots({ tasks, tasksPerTeam, tasksKept }: RequestThreadLimits): TeamSlots {
+function createTaskSlots({ tasks, tasksPerShare, tasksKept }: RequestThreadLimits): TeamSlots {
   return createTeamSlots(
-    { all: tasks, ofTeam: tasksPerTeam, kept: tasksKept },
+    { all: tasks, perShare: tasksPerShare, kept: tasksKept },
     () =>
       new AppError("overloaded", "Too many large requests are in progress. Retry after 1 s.", {
         retryAfterS: 1,

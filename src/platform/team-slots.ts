@@ -1,28 +1,31 @@
 import { AppError } from "./errors.ts";
 
-/** How many there may be at once: in this process, and of one team in it. */
+/**
+ * How many there may be at once: in this process, and of one share in it. A share is a team's live requests, or those of its test
+ * keys (`shareKey`), so a team may have twice `perShare`.
+ */
 export interface TeamSlotLimits {
   all: number;
-  ofTeam: number;
-  /** Slots of `all` that are kept for teams that have none: few teams whose clients are slow do not keep the others out. */
+  perShare: number;
+  /** Slots of `all` that are kept for shares that have none: few teams whose clients are slow do not keep the others out. */
   kept?: number;
 }
 
 /** Places for what lasts, and must not be had without end. */
 export interface TeamSlots {
   /**
-   * @param share of the team, or of its test keys: see `shareKey`
+   * @param share see `shareKey`
    * @returns how to give the place back; idempotent
    * @throws AppError the refusal
    */
   take(share: string): () => void;
 }
 
-/** Who has no place left: the team, or the process for it. */
-export type FullSlots = "team" | "process";
+/** What has no slot left: the share, or the process. */
+export type FullSlots = "share" | "process";
 
 export function createTeamSlots(
-  { all, ofTeam, kept = 0 }: TeamSlotLimits,
+  { all, perShare, kept = 0 }: TeamSlotLimits,
   refusal: (full: FullSlots) => AppError,
 ): TeamSlots {
   /** Slots by share, for those that have any. */
@@ -39,7 +42,7 @@ export function createTeamSlots(
   return {
     take(share) {
       const mine = taken.get(share) ?? 0;
-      if (mine >= ofTeam) throw refusal("team");
+      if (mine >= perShare) throw refusal("share");
       if (total >= (mine === 0 ? all : all - kept)) throw refusal("process");
       total += 1;
       taken.set(share, mine + 1);
@@ -52,11 +55,11 @@ export function createTeamSlots(
   };
 }
 
-/** @param what there are too many of: a team that has `ofTeam` of them gets `rate_limited`, others `overloaded` */
-export function tooMany(what: string, ofTeam: number): (full: FullSlots) => AppError {
+/** @param what there are too many of: a share that has `perShare` of them gets `rate_limited`, others `overloaded` */
+export function tooMany(what: string, perShare: number): (full: FullSlots) => AppError {
   const options = { retryAfterS: 5 };
   return (full) =>
-    full === "team"
-      ? new AppError("rate_limited", `The team has ${ofTeam} ${what} under way here.`, options)
+    full === "share"
+      ? new AppError("rate_limited", `The team has ${perShare} ${what} under way here.`, options)
       : new AppError("overloaded", `Too many ${what} are under way.`, options);
 }

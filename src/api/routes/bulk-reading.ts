@@ -48,7 +48,7 @@ const RESULTS_DESCRIPTION =
   "it, 403 `s3_not_granted` when it may not be read any more. " +
   "A body that breaks off ends its connection without its last chunk. " +
   `A process serves ${downloads} downloads at once (503), ${teamDownloads} of them a team's (429); of jobs that are ` +
-  `not completed ${joinedDownloads}, ${teamJoinedDownloads} of them a team's.`;
+  `not completed ${joinedDownloads}, ${teamJoinedDownloads} of them a team's. Jobs of test keys are counted apart.`;
 
 /** Common fields of the successes for all rows and for a range. */
 const RESULTS_SUCCESS = {

@@ -8,10 +8,10 @@ interface BodyBudgetLimits {
 /** Request bodies being received. */
 export const BODY_LIMITS = {
   /**
-   * Collected bodies. A team's share fits two of the largest inline lists, or one sent as gzip that did not compress; an
-   * address's share fits 64 bodies of the usual limit.
+   * Collected bodies. A team has two shares (`shareKey`): a third together. Each fits the largest inline list, also as gzip that
+   * halves it; an address's share fits 64 bodies of the usual limit.
    */
-  teams: { bytes: 67_108_864, share: 1 / 3 } as BodyBudgetLimits,
+  teams: { bytes: 100_663_296, share: 1 / 6 } as BodyBudgetLimits,
   unauthenticated: { bytes: 16_777_216, share: 1 / 16 } as BodyBudgetLimits,
   /**
    * Received parts of bodies before it is known whether they are read: during a credential look-up, or a wait for a rate

@@ -14,7 +14,7 @@ export const FEEDBACK_LIMITS = {
   replyChars: 2_000,
   /** Size of a file that is sent to the API. `rcpt feedback` reads larger ones and sends JSON. */
   fileBytes: 10_485_760,
-  /** Files being received, read or stored: by a process, of a team, and those kept for teams that send none. */
+  /** Files being received, read or stored: by a process, of a share (`shareKey`), and those kept for shares that send none. */
   files: { streamed: 6, streamedPerTeam: 2, streamedKept: 2 },
   /**
    * A file is read no further than any of these: seconds, and less memory than the thread has. Its messages may take `slowMailMs`
@@ -51,7 +51,8 @@ export const FEEDBACK_LIMITS = {
   /** The newest wrong answers of a team, of which the most frequent are listed: a team may make each a group of its own. */
   wrongCounted: 100_000,
   /**
-   * Readings of the accuracy: at once in a process and of one team, and those kept to be answered again, of up to 100 KB each.
+   * Readings of the accuracy that wait or run: in a process, of one team, and those kept for teams that have none. `kept`
+   * teams have their last one, of up to 100 KB, answered again for `keptMs`.
    */
   accuracy: { waiting: 32, waitingPerTeam: 4, waitingKept: 8, kept: 100, keptMs: 60_000 },
   prunedPerRound: 5_000,

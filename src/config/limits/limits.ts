@@ -54,12 +54,12 @@ export const LIMITS = {
   },
   /**
    * The API's thread for large bodies, inline lists, long lists of domains and previews: waiting and running tasks, in all and
-   * of one team, and tasks reserved for teams that have none. A task that runs longer than `taskMs` is given up, with its
+   * of one share (`shareKey`), and tasks reserved for shares that have none. A task that runs longer than `taskMs` is given up, with its
    * thread.
    */
-  requestThread: { tasks: 64, tasksPerTeam: 16, tasksKept: 16, taskMs: 30_000, idleMs: 60_000, heapMb: 256 },
-  /** The thread that parses bounce files: seconds each, so few tasks of one team may wait for it. */
-  feedbackThread: { tasks: 32, tasksPerTeam: 2, tasksKept: 8, taskMs: 30_000, idleMs: 60_000, heapMb: 192 },
+  requestThread: { tasks: 64, tasksPerShare: 16, tasksKept: 16, taskMs: 30_000, idleMs: 60_000, heapMb: 256 },
+  /** The thread that parses bounce files: seconds each, so few tasks of one share may wait for it. */
+  feedbackThread: { tasks: 32, tasksPerShare: 2, tasksKept: 8, taskMs: 30_000, idleMs: 60_000, heapMb: 192 },
   dns: DNS_LIMITS,
   smtp: SMTP_LIMITS,
   slots: SLOTS_LIMITS,

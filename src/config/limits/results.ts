@@ -23,14 +23,15 @@ export const RESULT_LIMITS = {
   resultRowBytes: 16_777_216,
   /** The largest `limit` of a request for the first rows. */
   limitRows: 10_000,
-  /** Concurrent downloads of results in a process, and of a team there. */
+  /** Concurrent downloads of results in a process, and of a share (`shareKey`) there. */
   downloads: 64,
   teamDownloads: 8,
-  /** The part of `downloads` reserved for teams that have none. */
+  /** The part of `downloads` reserved for shares that have none. */
   keptDownloads: 16,
   /** The part of these that is joined while it is read: of active or cancelled jobs. */
   joinedDownloads: 8,
   teamJoinedDownloads: 2,
+  keptJoinedDownloads: 2,
   /** Memory of one of them: a client may stop anywhere and keep it. Plus the results that later rows repeat. */
   joinedDownload: {
     spanChunks: 4,
@@ -43,7 +44,7 @@ export const RESULT_LIMITS = {
   scratchBytes: 17_179_869_184,
   /** How long an answer's head waits for its first row, so that an earlier error is an answer of its own. */
   headMs: 2_000,
-  /** Followers of job events in a process, and of a team there. */
+  /** Followers of job events in a process, and of a share there. */
   followers: 1_000,
   teamFollowers: 50,
   /** Interval of checking followed jobs, and jobs in one statement. */

@@ -33,10 +33,10 @@ export const UPLOAD_LIMITS = {
   deleted: 1_000,
   /** All bytes of a team, in lists of its maximum size; an upload of unknown size counts as one. */
   lists: 100,
-  /** Concurrent uploads streamed through one process, and of one team there. Each holds up to `partsInFlight` parts. */
+  /** Concurrent uploads streamed through one process, and of one share (`shareKey`) there. Each holds up to `partsInFlight` parts. */
   streamed: 16,
   streamedPerTeam: 4,
-  /** The part of `streamed` reserved for teams that have none. */
+  /** The part of `streamed` reserved for shares that have none. */
   streamedKept: 4,
   partsInFlight: 2,
   /** Time limit of one streamed upload; after that it counts as abandoned. */
@@ -48,9 +48,12 @@ export const UPLOAD_LIMITS = {
   /** Uploads whose URLs still accept bytes, checked in a round, in turn: too large ones are removed. */
   looksPerRound: 20,
   objectPages: 100,
-  /** Concurrent previews of one process, and of one team there; rows of each, and characters of their cells. */
+  /** Concurrent previews of one process, and of one share (`shareKey`) there. */
   previews: 8,
   previewsPerTeam: 2,
+  /** The part of `previews` reserved for shares that have none. */
+  previewsKept: 2,
+  /** Rows of a preview, and characters of their cells. */
   previewRows: 10,
   previewCellChars: 200,
 } as const;

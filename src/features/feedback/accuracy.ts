@@ -84,7 +84,7 @@ interface Reading {
 export function createAccuracyReader(sql: Queryable, clock: Clock): AccuracyReader {
   const { waiting, waitingPerTeam, waitingKept, kept, keptMs } = LIMITS.feedback.accuracy;
   const slots = createTeamSlots(
-    { all: waiting, ofTeam: waitingPerTeam, kept: waitingKept },
+    { all: waiting, perShare: waitingPerTeam, kept: waitingKept },
     tooMany("readings of the accuracy", waitingPerTeam),
   );
   const queue = createFairQueue();

@@ -45,8 +45,8 @@ export function canAccessMode({ livemode }: Pick<Actor, "livemode">, made: { liv
 }
 
 /**
- * Key of the share of a process's slots, turns and memory that a request uses. A team's test keys have a share of their own, so that
- * a leaked one cannot use up that of the team's live traffic.
+ * Key of the share of a process's slots, turns and memory that a request uses. A team's test keys have a share of their own, so
+ * that a leaked one cannot use up that of the team's live traffic. So a team may have two shares of each.
  */
 export function shareKey({ teamId, livemode }: Pick<Actor, "teamId" | "livemode">): string {
   return livemode ? teamId : `${teamId}:test`;

@@ -172,9 +172,9 @@ export function createPreviewUpload({
   streams,
   detect: detectElsewhere,
 }: PreviewDeps): PreviewUpload {
-  const { previews, previewsPerTeam } = LIMITS.uploads;
+  const { previews, previewsPerTeam, previewsKept } = LIMITS.uploads;
   const slots = createTeamSlots(
-    { all: previews, ofTeam: previewsPerTeam },
+    { all: previews, perShare: previewsPerTeam, kept: previewsKept },
     () =>
       new AppError("overloaded", "Too many previews are in progress. Retry after 1 s.", { retryAfterS: 1 }),
   );

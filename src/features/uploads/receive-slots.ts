@@ -13,6 +13,6 @@ interface ReceiveSlotLimits {
  */
 export function createReceiveSlots(limits: ReceiveSlotLimits): TeamSlots {
   const { streamed, streamedPerTeam, streamedKept } = limits;
-  const limitsOfSlots = { all: streamed, ofTeam: streamedPerTeam, kept: streamedKept };
+  const limitsOfSlots = { all: streamed, perShare: streamedPerTeam, kept: streamedKept };
   return createTeamSlots(limitsOfSlots, tooMany("files", streamedPerTeam));
 }

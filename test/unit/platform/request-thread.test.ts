@@ -31,7 +31,7 @@ const FILE = join(folder, "tasks.mjs");
 writeFileSync(FILE, TASKS);
 after(() => rmSync(folder, { recursive: true }));
 
-const LIMITS = { tasks: 4, tasksPerTeam: 3, tasksKept: 0, taskMs: 60_000, idleMs: 60_000, heapMb: 32 };
+const LIMITS = { tasks: 4, tasksPerShare: 3, tasksKept: 0, taskMs: 60_000, idleMs: 60_000, heapMb: 32 };
 const ours = (share = "team_1", isCancelled = () => false) => ({ share, isCancelled });
 
 function threadOf(t: TestContext, limits: Partial<RequestThreadLimits> = {}, file = FILE) {

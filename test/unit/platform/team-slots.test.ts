@@ -8,7 +8,7 @@ const refused = (code: string) => (error: unknown) =>
 
 describe("places", () => {
   it("are bounded for a team, and for all together", () => {
-    const places = createTeamSlots({ all: 3, ofTeam: 2 }, tooMany("downloads", 2));
+    const places = createTeamSlots({ all: 3, perShare: 2 }, tooMany("downloads", 2));
     const own = [places.take("team_a"), places.take("team_a")];
     assert.throws(() => places.take("team_a"), refused("rate_limited"));
     const other = places.take("team_b");
@@ -20,7 +20,7 @@ describe("places", () => {
   });
 
   it("are kept in part for teams that have none", () => {
-    const places = createTeamSlots({ all: 4, ofTeam: 3, kept: 2 }, tooMany("downloads", 3));
+    const places = createTeamSlots({ all: 4, perShare: 3, kept: 2 }, tooMany("downloads", 3));
     const giveBack = places.take("team_a");
     places.take("team_a");
     assert.throws(() => places.take("team_a"), refused("overloaded"));
@@ -34,7 +34,7 @@ describe("places", () => {
   });
 
   it("are given back once", () => {
-    const places = createTeamSlots({ all: 2, ofTeam: 2 }, tooMany("downloads", 2));
+    const places = createTeamSlots({ all: 2, perShare: 2 }, tooMany("downloads", 2));
     const giveBack = places.take("team_a");
     places.take("team_a");
     giveBack();

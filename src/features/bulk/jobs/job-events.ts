@@ -62,7 +62,7 @@ const { followers, teamFollowers, followEveryMs, followPage, followFailures, hea
 class StreamJobFollowers implements JobFollowers {
   readonly #deps: FollowersDeps;
   readonly #places = createTeamSlots(
-    { all: followers, ofTeam: teamFollowers },
+    { all: followers, perShare: teamFollowers },
     tooMany("followers of jobs", teamFollowers),
   );
   readonly #jobs = new Map<string, FollowedJob>();

@@ -141,11 +141,11 @@ const { downloads, teamDownloads, joinedDownloads, teamJoinedDownloads } = LIMIT
 class StoredResults implements Results {
   readonly #deps: ResultsDeps;
   readonly #places = createTeamSlots(
-    { all: downloads, ofTeam: teamDownloads, kept: LIMITS.results.keptDownloads },
+    { all: downloads, perShare: teamDownloads, kept: LIMITS.results.keptDownloads },
     tooMany("downloads of results", teamDownloads),
   );
   readonly #joinedPlaces = createTeamSlots(
-    { all: joinedDownloads, ofTeam: teamJoinedDownloads },
+    { all: joinedDownloads, perShare: teamJoinedDownloads, kept: LIMITS.results.keptJoinedDownloads },
     tooMany("downloads of results of jobs that are not completed", teamJoinedDownloads),
   );
   readonly #joinDeps: JoinDeps;

@@ -47,14 +47,20 @@ describe("previews", () => {
       },
       streams: { head: async () => null, openRead: () => fail(), readRange: async () => fail() },
     });
-    const ask = (livemode: boolean) => {
-      const actor = { teamId: "team_1", livemode, limits: { bulkBytes: 1e8 } } as Actor;
+    const ask = (livemode: boolean, teamId = "team_1") => {
+      const actor = { teamId, livemode, limits: { bulkBytes: 1e8 } } as Actor;
       return preview(actor, "upl_1", {}, new AbortController().signal);
     };
     const asked = Array.from({ length: previewsPerTeam }, () => ask(false));
     await assert.rejects(ask(false), { code: "overloaded" });
     asked.push(ask(true));
     assert.equal(waiting.length, previewsPerTeam + 1);
+    // The last places are for shares that have none.
+    const { previews, previewsKept } = LIMITS.uploads;
+    for (let i = waiting.length; i < previews - previewsKept; i++) asked.push(ask(true, `team_${i}`));
+    await assert.rejects(ask(true), { code: "overloaded" });
+    for (let i = 0; i < previewsKept; i++) asked.push(ask(true, `late_${i}`));
+    await assert.rejects(ask(true, "last"), { code: "overloaded" });
     for (const end of waiting) end();
     for (const ended of asked) await assert.rejects(ended, /ended/);
   });

@@ -47,15 +47,21 @@ const refused = (code: string) => (error: AppError) => {
 };
 
 describe("downloads that are put together while they are read", () => {
-  const { joinedDownloads, teamJoinedDownloads } = LIMITS.results;
+  const { joinedDownloads, teamJoinedDownloads, keptJoinedDownloads } = LIMITS.results;
 
   it("are so many of a team, and so many of a process, until they are released", async () => {
     const { results, job, answeredJob } = await setUp();
     const mine = await Promise.all(Array.from({ length: teamJoinedDownloads }, () => results.read(job, ASK)));
     await assert.rejects(results.read(job, ASK), refused("rate_limited"));
     const others = [];
-    for (let taken = teamJoinedDownloads; taken < joinedDownloads; taken++)
+    const another = await answeredJob();
+    others.push(await results.read(another, ASK));
+    for (let taken = teamJoinedDownloads + 1; taken < joinedDownloads; taken++) {
+      // The last places are for teams that have none.
+      if (taken === joinedDownloads - keptJoinedDownloads)
+        await assert.rejects(results.read(another, ASK), refused("overloaded"));
       others.push(await results.read(await answeredJob(), ASK));
+    }
     const late = await answeredJob();
     await assert.rejects(results.read(late, ASK), refused("overloaded"));
     mine[0]?.release();

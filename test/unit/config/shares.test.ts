@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import { LIMITS } from "../../../src/config/limits/limits.ts";
+
+/** A team has a share for its live requests, and one for those of its test keys: together they leave room for other teams. */
+
+const { uploads, results, requestThread, feedbackThread } = LIMITS;
+const { files } = LIMITS.feedback;
+
+describe("the two shares of a team", () => {
+  const slots: [of: string, all: number, perShare: number, kept: number][] = [
+    ["streamed uploads", uploads.streamed, uploads.streamedPerTeam, uploads.streamedKept],
+    ["previews", uploads.previews, uploads.previewsPerTeam, uploads.previewsKept],
+    ["downloads", results.downloads, results.teamDownloads, results.keptDownloads],
+    ["joined downloads", results.joinedDownloads, results.teamJoinedDownloads, results.keptJoinedDownloads],
+    ["followers", results.followers, results.teamFollowers, 0],
+    ["files of bounces", files.streamed, files.streamedPerTeam, files.streamedKept],
+    ["tasks", requestThread.tasks, requestThread.tasksPerShare, requestThread.tasksKept],
+    ["feedback tasks", feedbackThread.tasks, feedbackThread.tasksPerShare, feedbackThread.tasksKept],
+  ];
+  for (const [of, all, perShare, kept] of slots)
+    it(`leave ${of} for others`, () => assert.ok(2 * perShare + kept <= all));
+
+  const { bytes, share } = LIMITS.http.bodies.teams;
+
+  it("are at most a third of the memory for bodies", () => assert.ok(2 * share <= 1 / 3));
+
+  it("each fit the largest inline list, also as gzip that halves it", () =>
+    assert.ok(1.5 * LIMITS.bulk.bodyBytes <= bytes * share));
+});
