@@ -13,11 +13,14 @@ const REFUSED: ReadonlySet<string> = new Set<ErrorCode>([
   "unsupported_media_type",
 ]);
 
-/** These count for strangers alone: a team may mistype a path, and its actor is not known then. */
-const REFUSED_STRANGER: ReadonlySet<string> = new Set<ErrorCode>(["method_not_allowed", "not_found"]);
+/** These count only without a credential: a team may mistype a path, and its actor is not known then. */
+const REFUSED_WITHOUT_CREDENTIAL: ReadonlySet<string> = new Set<ErrorCode>([
+  "method_not_allowed",
+  "not_found",
+]);
 
 /** Nothing that could be a credential of ours came along; looks no credential up. */
-function isStranger(authorization: string | undefined): boolean {
+function hasNoCredential(authorization: string | undefined): boolean {
   return !isWellFormedSecret(authorization?.split(" ").at(-1) ?? "");
 }
 
@@ -37,7 +40,7 @@ export function chargeRefusedBody(
   const isRefused =
     REFUSED.has(code) ||
     (code === "unauthorized" && authorization === undefined) ||
-    (REFUSED_STRANGER.has(code) && isStranger(authorization));
+    (REFUSED_WITHOUT_CREDENTIAL.has(code) && hasNoCredential(authorization));
   if (!isRefused) return;
   clients.charge(request.clientAddress, 1, clock.monotonic());
 }

@@ -46,6 +46,19 @@ async function createUrl(actor: Actor, input: { filename: string; bytes?: number
 const putTo = (url: string, body: Buffer | string, headers: Record<string, string> = {}) =>
   fetch(url, { method: "PUT", body: typeof body === "string" ? body : new Uint8Array(body), headers });
 
+/** Bodies of one byte, which comes after `end` is called. */
+function bodyThatWaits() {
+  let end = () => {};
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  async function* waiting() {
+    await ended;
+    yield Buffer.from("x");
+  }
+  return { waiting, end };
+}
+
 describe("an upload by a presigned URL", () => {
   it("is open until its bytes are there, and then what object storage has", async () => {
     const actor = await enterpriseActor(world.sql);
@@ -260,14 +273,7 @@ describe("an upload that is streamed through", () => {
 
   it("has places: so many of a team, so many at all, and each is free again", async () => {
     const { streamed, streamedPerTeam, streamedKept } = LIMITS.uploads;
-    let end = () => {};
-    const ended = new Promise<void>((resolve) => {
-      end = resolve;
-    });
-    async function* waiting() {
-      await ended;
-      yield Buffer.from("x");
-    }
+    const { waiting, end } = bodyThatWaits();
     const send = (actor: Actor) => world.uploads.receive(actor, "x", bodyOf(waiting()), NEVER);
     const actors = await Promise.all(
       Array.from({ length: (streamed - streamedKept) / streamedPerTeam + streamedKept + 1 }, () =>
@@ -291,14 +297,7 @@ describe("an upload that is streamed through", () => {
   });
 
   it("has places for test keys apart from the live ones", async () => {
-    let end = () => {};
-    const ended = new Promise<void>((resolve) => {
-      end = resolve;
-    });
-    async function* waiting() {
-      await ended;
-      yield Buffer.from("x");
-    }
+    const { waiting, end } = bodyThatWaits();
     const live = await enterpriseActor(world.sql);
     const send = (actor: Actor) => world.uploads.receive(actor, "x", bodyOf(waiting()), NEVER);
     const test = { ...live, livemode: false };
