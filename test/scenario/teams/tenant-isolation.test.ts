@@ -114,8 +114,18 @@ const stateOf = ({ id = "", upload = "" }: PathParams) =>
     deployment.sql`select role from memberships where user_id = ${id}`,
   ]);
 
-/** Fields that differ between any two answers. */
-const OF_EACH = new Set(["date", "x-request-id", "ratelimit", "ratelimit-policy"]);
+/**
+ * Fields that differ between any two answers. The length differs by when the body of the request came: an answer before its
+ * end is chunked. The bodies of the answers are compared whole.
+ */
+const OF_EACH = new Set([
+  "content-length",
+  "date",
+  "ratelimit",
+  "ratelimit-policy",
+  "transfer-encoding",
+  "x-request-id",
+]);
 
 /** An answer without what differs between any two, ids and domains by their role. */
 function comparable({ status, headers, body }: Response<unknown>, params: PathParams) {
