@@ -14,8 +14,9 @@ const sha256 = (path: string) => createHash("sha256").update(readFileSync(path))
 function packChart(source: string, folder: string, version: string): void {
   const unpacked = join(source, "dist/chart");
   mkdirSync(unpacked, { recursive: true });
-  cpSync(join(source, "k8s/chart"), join(unpacked, "rcpt"), { recursive: true, dereference: true });
-  run(unpacked, "tar", "-czf", join(folder, `rcpt-chart-${version}.tgz`), "rcpt");
+  cpSync(join(source, "k8s/chart"), join(unpacked, "rcpt"), { recursive: true });
+  // tar follows the links: since Node.js 24, cpSync's `dereference` leaves those within the folder as they are.
+  run(unpacked, "tar", "-czhf", join(folder, `rcpt-chart-${version}.tgz`), "rcpt");
 }
 
 /** The manifests for kustomize, with k8s/upgrade.sh. */
