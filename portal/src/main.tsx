@@ -3,6 +3,7 @@ import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { queryClient } from "./api/query-client.ts";
+import { Announcement } from "./components/announcement.tsx";
 import { WaitNotice } from "./components/wait-notice.tsx";
 import { router } from "./router.tsx";
 import "./styles/tokens.css";
@@ -19,6 +20,7 @@ createRoot(root).render(
     <QueryClientProvider client={queryClient}>
       <RouterProvider router={router} />
       <WaitNotice />
+      <Announcement />
     </QueryClientProvider>
   </StrictMode>,
 );

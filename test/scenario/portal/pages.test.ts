@@ -242,6 +242,8 @@ describe("the blocklist", () => {
     await row.getByRole("button", { name: "Unblock" }).click();
     await page.getByRole("alertdialog").getByRole("button", { name: "Unblock" }).click();
     await page.getByText("No domain is blocked.").waitFor();
+    // The table is gone with its last row.
+    await page.locator('section:focus[aria-label="Blocked domains"]').waitFor();
   });
 });
 
@@ -335,7 +337,8 @@ describe("for everybody", () => {
 
   it("is used by keyboard alone", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
-    const { email } = await site.owner();
+    const { email, session } = await site.owner();
+    await site.api.send("POST", "/v1/keys", { key: session, body: { label: "old", env: "test" } });
     const { page } = await browser.visitor();
     await page.goto(`${site.url}/sign-in`);
     await page.getByLabel("Email").focus();
@@ -348,5 +351,16 @@ describe("for everybody", () => {
     await page.keyboard.type("nobody@nowhere.invalid");
     await page.keyboard.press("Enter");
     await page.getByRole("region", { name: "Result" }).waitFor();
+    await page.getByRole("navigation").getByRole("link", { name: "API keys" }).focus();
+    await page.keyboard.press("Enter");
+    const row = page.getByRole("row").filter({ hasText: "old" });
+    await row.getByRole("button", { name: "Revoke" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("alertdialog").getByRole("button", { name: "Revoke" }).focus();
+    await page.keyboard.press("Enter");
+    await row.waitFor({ state: "detached" });
+    // The row had the focus: it stays near, and what happened is read out.
+    await page.locator('section.table-scroll:focus[aria-label="Keys"]').waitFor();
+    await page.getByRole("status").getByText("The key old was revoked.").waitFor();
   });
 });

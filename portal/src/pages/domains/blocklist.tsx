@@ -3,7 +3,7 @@ import { api, dataOf } from "../../api/client.ts";
 import { useHasRole } from "../../api/session.ts";
 import { pageQuery, usePages } from "../../api/use-pages.ts";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
-import { ForeignText } from "../../components/foreign-text.tsx";
+import { ForeignText, shownText } from "../../components/foreign-text.tsx";
 import { Notice } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
 import { PagedTable } from "../../components/tables/paged-table.tsx";
@@ -35,7 +35,13 @@ function EntryRow({ of: entry }: { of: Entry }) {
       </td>
       <td>
         {mayUnblock && (
-          <ConfirmDialog trigger="Unblock" title="Unblock the domain?" action="Unblock" onConfirm={unblock}>
+          <ConfirmDialog
+            trigger="Unblock"
+            title="Unblock the domain?"
+            action="Unblock"
+            done={`${shownText(entry.domain)} was unblocked.`}
+            onConfirm={unblock}
+          >
             <p>
               Addresses of{" "}
               <strong>

@@ -4,7 +4,7 @@ import { api, dataOf } from "../../api/client.ts";
 import { useHasRole, useIdentity } from "../../api/session.ts";
 import { pageQuery, usePages } from "../../api/use-pages.ts";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
-import { ForeignText } from "../../components/foreign-text.tsx";
+import { ForeignText, shownText } from "../../components/foreign-text.tsx";
 import { Failure, Notice } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
 import { PagedTable } from "../../components/tables/paged-table.tsx";
@@ -33,15 +33,17 @@ function Pending() {
   useEffect(() => {
     if (count !== undefined) void queries.invalidateQueries({ queryKey: [...overridesKey, "list"] });
   }, [count, queries]);
-  if (pending.error !== null) return <Failure error={pending.error} />;
   return (
-    <p className="muted" role="status">
-      {count === undefined
-        ? ""
-        : count === 0
-          ? "All of them are in effect."
-          : `${counted(count, "is", "are")} not in effect yet: that takes some seconds.`}
-    </p>
+    <>
+      <Failure error={pending.error} />
+      <p className="muted" role="status">
+        {count === undefined
+          ? ""
+          : count === 0
+            ? "All of them are in effect."
+            : `${counted(count, "is", "are")} not in effect yet: that takes some seconds.`}
+      </p>
+    </>
   );
 }
 
@@ -64,7 +66,13 @@ function OverrideRow({ of: override }: { of: Override }) {
         <Time at={override.created_at} />
       </td>
       <td>
-        <ConfirmDialog trigger="Remove" title="Remove the domain?" action="Remove" onConfirm={remove}>
+        <ConfirmDialog
+          trigger="Remove"
+          title="Remove the domain?"
+          action="Remove"
+          done={`${shownText(override.domain)} was removed.`}
+          onConfirm={remove}
+        >
           <p>
             Addresses of{" "}
             <strong>

@@ -3,7 +3,7 @@ import { api, dataOf } from "../../api/client.ts";
 import { useHasRole } from "../../api/session.ts";
 import { pageQuery, usePages } from "../../api/use-pages.ts";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
-import { ForeignText } from "../../components/foreign-text.tsx";
+import { ForeignText, shownText } from "../../components/foreign-text.tsx";
 import { PagedTable } from "../../components/tables/paged-table.tsx";
 import { Time } from "../../components/time.tsx";
 
@@ -39,7 +39,13 @@ function KeyRow({ of: key }: { of: Key }) {
       <td>{key.last_used_at === null ? "never" : <Time at={key.last_used_at} />}</td>
       <td>
         {mayRevoke && (
-          <ConfirmDialog trigger="Revoke" title="Revoke the key?" action="Revoke" onConfirm={revoke}>
+          <ConfirmDialog
+            trigger="Revoke"
+            title="Revoke the key?"
+            action="Revoke"
+            done={`The key ${shownText(key.label)} was revoked.`}
+            onConfirm={revoke}
+          >
             <p>
               Programs that use{" "}
               <strong>

@@ -6,7 +6,7 @@ import { pageQuery, usePages } from "../../api/use-pages.ts";
 import { Button } from "../../components/button.tsx";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
 import { Field } from "../../components/field.tsx";
-import { AddressText, ForeignText } from "../../components/foreign-text.tsx";
+import { AddressText, ForeignText, shownText } from "../../components/foreign-text.tsx";
 import { Failure, Notice } from "../../components/notice.tsx";
 import { Secret } from "../../components/secret.tsx";
 import { Select } from "../../components/select.tsx";
@@ -84,6 +84,7 @@ function InviteRow({ of: invite }: { of: Invite }) {
           trigger="Withdraw"
           title="Withdraw the invitation?"
           action="Withdraw"
+          done={`The invitation of ${shownText(invite.email)} was withdrawn.`}
           onConfirm={withdraw}
         >
           <p>

@@ -110,7 +110,13 @@ function Actions({ webhook, onPing }: ActionProps) {
           {isEnabled ? "Disable" : "Enable"}
         </Button>
         <NewSecret webhook={webhook} onSecret={setSecret} />
-        <ConfirmDialog trigger="Delete" title="Delete the webhook?" action="Delete" onConfirm={remove}>
+        <ConfirmDialog
+          trigger="Delete"
+          title="Delete the webhook?"
+          action="Delete"
+          done={`The webhook of ${shownText(webhook.url)} was deleted.`}
+          onConfirm={remove}
+        >
           <p>
             Nothing more is sent to{" "}
             <strong>
