@@ -62,6 +62,94 @@ describe("an owner", () => {
   });
 });
 
+describe("the team", () => {
+  it("invites, changes roles, removes, and keeps its last owner", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { email: owner, session } = await site.owner();
+    const { page } = await visits.signedIn(session);
+    const changes: unknown[] = [];
+    page.on("request", (request) => {
+      if (request.method() === "PATCH" && request.url().includes("/members/"))
+        changes.push(request.postDataJSON());
+    });
+    await page.getByRole("link", { name: "Team", exact: true }).click();
+    const [joining, waiting] = [newPerson(), newPerson()];
+    for (const email of [joining, waiting]) {
+      await page.getByLabel("Email").fill(email);
+      await page.getByRole("button", { name: "Invite", exact: true }).click();
+      await page.getByText(`${email} is invited. A mail with a link is on its way.`).waitFor();
+    }
+    const guest = await browser.visitor();
+    await guest.page.goto(await site.mailedLink(joining));
+    await guest.page.getByLabel("Password").fill(PASSWORD);
+    await guest.page.getByRole("button", { name: "Join the team" }).click();
+    await guest.page.getByRole("heading", { name: "Verify an address" }).waitFor();
+
+    await page.reload();
+    const invitation = page.getByRole("row").filter({ hasText: waiting });
+    await invitation.getByRole("button", { name: "Withdraw" }).click();
+    await dialog(page).getByRole("button", { name: "Withdraw" }).click();
+    await invitation.waitFor({ state: "detached" });
+
+    const member = page.getByRole("row").filter({ hasText: joining });
+    const choice = page.getByLabel(`Role of ${joining}`);
+    // Arrow keys choose; nothing changes until it is asked for, and what cannot be taken back is asked again.
+    await choice.focus();
+    for (const role of ["admin", "owner"]) {
+      await page.keyboard.press("ArrowDown");
+      await until(`${role} is chosen`, async () => (await choice.inputValue()) === role);
+    }
+    await member.getByRole("button", { name: "Change" }).click();
+    await dialog(page)
+      .getByText(/may then do everything/)
+      .waitFor();
+    await dialog(page).getByRole("button", { name: "Cancel" }).click();
+    await choice.selectOption("admin");
+    await member.getByRole("button", { name: "Change" }).click();
+    await page.getByRole("status").getByText(`${joining} is an admin now.`).waitFor();
+    await page.locator(`select:focus[aria-label="Role of ${joining}"]`).waitFor();
+    assert.deepEqual(changes, [{ role: "admin" }]);
+    await guest.page.getByRole("link", { name: "API keys" }).click();
+    // A reload that breaks off the page's script would be a complaint.
+    await guest.page.getByRole("heading", { name: "API keys" }).waitFor();
+    await until("the guest may make keys", async () => {
+      await guest.page.reload();
+      await guest.page.getByRole("heading", { name: "API keys" }).waitFor();
+      return (await guest.page.getByRole("button", { name: "Make the key" }).count()) > 0;
+    });
+    await page.getByLabel(`Role of ${owner}`).selectOption("member");
+    await page.getByRole("row").filter({ hasText: "(you)" }).getByRole("button", { name: "Change" }).click();
+    await dialog(page)
+      .getByText(/Only another owner of the team can make you an owner again/)
+      .waitFor();
+    await dialog(page).getByRole("button", { name: "Become a member" }).click();
+    await dialog(page)
+      .getByRole("alert")
+      .getByText(/Make another member an owner first/)
+      .waitFor();
+    await dialog(page).getByRole("button", { name: "Cancel" }).click();
+
+    await page.getByLabel("Name of the team").fill('<b id="x">Ours</b>');
+    await page.getByRole("button", { name: "Rename" }).click();
+    await page.getByRole("heading", { name: '<b id="x">Ours</b>' }).waitFor();
+    assert.equal(await page.locator("#x").count(), 0);
+
+    await member.getByRole("button", { name: "Remove" }).click();
+    assert.match(
+      (await dialog(page).getByRole("link", { name: "See who made which key." }).getAttribute("href")) ?? "",
+      /\/keys$/,
+    );
+    await dialog(page).getByRole("button", { name: "Remove" }).click();
+    await member.waitFor({ state: "detached" });
+    await page.getByRole("status").getByText(`${joining} was removed.`).waitFor();
+    await until("the guest is signed out", async () => {
+      await guest.page.goto(`${site.url}/keys`);
+      await guest.page.getByRole("heading").first().waitFor();
+      return guest.page.url().includes("/sign-in");
+    });
+  });
+});
+
 describe("a person of two teams", () => {
   it("goes from one to the other with the password", async (t) => {
     if (!browser.isThere) return t.skip("no browser");

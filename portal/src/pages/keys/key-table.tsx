@@ -1,18 +1,38 @@
-import { useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { api, dataOf } from "../../api/client.ts";
 import { useHasRole } from "../../api/session.ts";
 import { pageQuery, usePages } from "../../api/use-pages.ts";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
-import { ForeignText, shownText } from "../../components/foreign-text.tsx";
+import { AddressText, ForeignText, shownText } from "../../components/foreign-text.tsx";
+import { Failure } from "../../components/notice.tsx";
 import { PagedTable } from "../../components/tables/paged-table.tsx";
 import { Time } from "../../components/time.tsx";
+import { type Member, teamQuery } from "../team/read-team.ts";
 
 type Key = Awaited<ReturnType<typeof readPage>>["data"][number];
 
 const readPage = (cursor: string | null) =>
   dataOf(api.GET("/v1/keys", { params: { query: pageQuery(cursor) } }));
 
-function KeyRow({ of: key }: { of: Key }) {
+interface MakerProps {
+  /** The user's id; null: they have left the team. */
+  id: string | null;
+  /** undefined: not read yet. */
+  members: readonly Member[] | undefined;
+}
+
+/** The address of the member who made a key. */
+function Maker({ id, members }: MakerProps) {
+  if (id !== null && members === undefined) return null;
+  const maker = members?.find((member) => member.id === id);
+  return maker === undefined ? (
+    <span className="muted">left the team</span>
+  ) : (
+    <AddressText>{maker.email}</AddressText>
+  );
+}
+
+function KeyRow({ of: key, members }: { of: Key; members: MakerProps["members"] }) {
   const queries = useQueryClient();
   const mayRevoke = useHasRole("admin");
   async function revoke(): Promise<void> {
@@ -35,6 +55,9 @@ function KeyRow({ of: key }: { of: Key }) {
       </td>
       <td>
         <Time at={key.created_at} />
+      </td>
+      <td className="entry">
+        <Maker id={key.created_by} members={members} />
       </td>
       <td>{key.last_used_at === null ? "never" : <Time at={key.last_used_at} />}</td>
       <td>
@@ -60,19 +83,23 @@ function KeyRow({ of: key }: { of: Key }) {
   );
 }
 
-const COLUMNS = ["Name", "Kind", "Role", "Key", "Made", "Last used", { hidden: "Revoke" }];
+const COLUMNS = ["Name", "Kind", "Role", "Key", "Made", "Made by", "Last used", { hidden: "Revoke" }];
 
-/** The keys of the team, and how to revoke one. */
+/** The keys of the team, who made them, and how to revoke one. */
 export function KeyTable() {
   const keys = usePages(["keys"], readPage);
+  const team = useQuery(teamQuery);
   return (
-    <PagedTable
-      label="Keys"
-      pages={keys}
-      columns={COLUMNS}
-      row={(key) => <KeyRow key={key.id} of={key} />}
-      empty={<p className="muted">No keys yet. A test key costs nothing: make one, and try the API.</p>}
-      more="Older ones"
-    />
+    <>
+      <Failure error={team.error} />
+      <PagedTable
+        label="Keys"
+        pages={keys}
+        columns={COLUMNS}
+        row={(key) => <KeyRow key={key.id} of={key} members={team.data?.members} />}
+        empty={<p className="muted">No keys yet. A test key costs nothing: make one, and try the API.</p>}
+        more="Older ones"
+      />
+    </>
   );
 }

@@ -1,47 +1,14 @@
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { api } from "../../api/client.ts";
 import { leaveForSignIn } from "../../api/leave.ts";
-import { identityQuery, type Role, useHasRole, useIdentity } from "../../api/session.ts";
+import { useHasRole, useIdentity } from "../../api/session.ts";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
-import { AddressText, ForeignText } from "../../components/foreign-text.tsx";
-import { Failure } from "../../components/notice.tsx";
+import { AddressText, ForeignText, shownText } from "../../components/foreign-text.tsx";
 import { Table } from "../../components/tables/table.tsx";
 import { Time } from "../../components/time.tsx";
-import type { Member } from "./read-team.ts";
-
-const ROLES: readonly Role[] = ["member", "admin", "owner"];
-
-/** A member's role, as a choice for those who may change it. Only owners may add or remove owners. */
-function RoleOf({ member }: { member: Member }) {
-  const queries = useQueryClient();
-  const isAdmin = useHasRole("admin");
-  const isOwner = useHasRole("owner");
-  const change = useMutation({
-    mutationFn: (role: Role) =>
-      api.PATCH("/v1/team/members/{id}", { params: { path: { id: member.id } }, body: { role } }),
-    onSettled: async () => {
-      await queries.invalidateQueries({ queryKey: ["team"] });
-      await queries.invalidateQueries(identityQuery);
-    },
-  });
-  if (!isAdmin || (member.role === "owner" && !isOwner)) return <span>{member.role}</span>;
-  return (
-    <>
-      <select
-        className="select"
-        aria-label={`Role of ${member.email}`}
-        value={change.isPending ? change.variables : member.role}
-        disabled={change.isPending}
-        onChange={(event) => change.mutate(event.target.value as Role)}
-      >
-        {ROLES.filter((role) => role !== "owner" || isOwner).map((role) => (
-          <option key={role}>{role}</option>
-        ))}
-      </select>
-      <Failure error={change.error} />
-    </>
-  );
-}
+import { MemberRole } from "./member-role.tsx";
+import { type Member, teamQuery } from "./read-team.ts";
 
 function Leave({ member }: { member: Member }) {
   const { team } = useIdentity();
@@ -66,15 +33,25 @@ function Remove({ member }: { member: Member }) {
   const queries = useQueryClient();
   async function remove(): Promise<void> {
     await api.DELETE("/v1/team/members/{id}", { params: { path: { id: member.id } } });
-    await queries.invalidateQueries({ queryKey: ["team"] });
+    await queries.invalidateQueries(teamQuery);
   }
   return (
-    <ConfirmDialog trigger="Remove" title="Remove the member?" action="Remove" onConfirm={remove}>
+    <ConfirmDialog
+      trigger="Remove"
+      title="Remove the member?"
+      action="Remove"
+      done={`${shownText(member.email)} was removed.`}
+      onConfirm={remove}
+    >
       <p>
         <strong>
           <ForeignText>{member.email}</ForeignText>
         </strong>{" "}
         is signed out within a second. The keys they made stay, and only verify and read from then on.
+      </p>
+      <p>
+        First revoke the keys that they know: afterwards nothing says which they made.{" "}
+        <Link to="/keys">See who made which key.</Link>
       </p>
     </ConfirmDialog>
   );
@@ -94,7 +71,7 @@ export function Members({ members }: { members: readonly Member[] }) {
             {member.id === user?.id && <span className="muted"> (you)</span>}
           </th>
           <td>
-            <RoleOf member={member} />
+            <MemberRole member={member} />
           </td>
           <td>
             <Time at={member.joined_at} />

@@ -5,9 +5,9 @@ import { leaveForSignIn } from "../../api/leave.ts";
 import { identityQuery, useIdentity } from "../../api/session.ts";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
 import { Field } from "../../components/field.tsx";
-import { ForeignText } from "../../components/foreign-text.tsx";
+import { ForeignText, shownText } from "../../components/foreign-text.tsx";
 import { Select } from "../../components/select.tsx";
-import type { Member } from "./read-team.ts";
+import { type Member, teamQuery } from "./read-team.ts";
 
 /** Makes another member an owner, and oneself an admin, at once. */
 export function TransferOwnership({ members }: { members: readonly Member[] }) {
@@ -20,7 +20,7 @@ export function TransferOwnership({ members }: { members: readonly Member[] }) {
   async function transfer(): Promise<void> {
     if (chosen === undefined) return;
     await api.POST("/v1/team/transfer", { body: { user_id: chosen.id } });
-    await queries.invalidateQueries({ queryKey: ["team"] });
+    await queries.invalidateQueries(teamQuery);
     await queries.invalidateQueries(identityQuery);
   }
   return (
@@ -41,6 +41,7 @@ export function TransferOwnership({ members }: { members: readonly Member[] }) {
               trigger="Transfer"
               title="Transfer the ownership?"
               action="Transfer"
+              done={`${shownText(chosen.email)} is an owner now, and you are an admin.`}
               onConfirm={transfer}
             >
               <p>

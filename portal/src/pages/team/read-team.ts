@@ -1,4 +1,8 @@
+import { queryOptions } from "@tanstack/react-query";
 import { api, dataOf } from "../../api/client.ts";
 
-export const readTeam = () => dataOf(api.GET("/v1/team"));
+const readTeam = () => dataOf(api.GET("/v1/team"));
 export type Member = Awaited<ReturnType<typeof readTeam>>["members"][number];
+
+/** The team with its members. */
+export const teamQuery = queryOptions({ queryKey: ["team"], queryFn: readTeam });

@@ -12,14 +12,12 @@ import { Invitations } from "./invitations.tsx";
 import { Members } from "./members.tsx";
 import { OwnTeams } from "./own-teams.tsx";
 import { DeleteTeam, TransferOwnership } from "./ownership.tsx";
-import { readTeam } from "./read-team.ts";
-
-const teamKey = ["team"];
+import { teamQuery } from "./read-team.ts";
 
 function Rename({ name }: { name: string }) {
   const queries = useQueryClient();
   const form = useForm({ name }, async (body) => {
-    queries.setQueryData(teamKey, await dataOf(api.PATCH("/v1/team", { body })));
+    queries.setQueryData(teamQuery.queryKey, await dataOf(api.PATCH("/v1/team", { body })));
     await queries.invalidateQueries(identityQuery);
   });
   return (
@@ -40,7 +38,7 @@ export function TeamPage() {
   const { team: own } = useIdentity();
   const isAdmin = useHasRole("admin");
   const isOwner = useHasRole("owner");
-  const team = useQuery({ queryKey: teamKey, queryFn: readTeam });
+  const team = useQuery(teamQuery);
   return (
     <>
       <PageHead title={own.name}>
