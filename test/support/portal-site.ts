@@ -31,6 +31,10 @@ export function newPerson(): string {
   return `visitor${people}@example.com`;
 }
 
+/** The token of a mailed link. */
+export const tokenOf = (link: string): string =>
+  new URLSearchParams(new URL(link).hash.slice(1)).get("token") ?? "";
+
 type SiteParts = Pick<PortalSite, "url" | "api" | "deployment" | "sink">;
 interface SiteOptions {
   /** A bulk worker runs jobs. */
@@ -108,7 +112,7 @@ export function usePortalSite(options?: SiteOptions): PortalSite {
     async member(session, email, role) {
       const { api } = started();
       await api.send("POST", "/v1/team/invites", { key: session, body: { email, role } });
-      const token = new URL(await this.mailedLink(email)).hash.replace("#token=", "");
+      const token = tokenOf(await this.mailedLink(email));
       const body = { token, password: PASSWORD };
       const joined = await api.send<{ session: { token: string } }>("POST", "/v1/auth/accept-invite", {
         body,

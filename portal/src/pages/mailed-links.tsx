@@ -6,11 +6,21 @@ import { takeLinkToken } from "../api/sign-in.ts";
 import { Button } from "../components/button.tsx";
 import { Entrance } from "../components/entrance.tsx";
 import { Field } from "../components/field.tsx";
+import { ForeignText, shownText } from "../components/foreign-text.tsx";
 import { Failure, Notice } from "../components/notice.tsx";
+import { PasswordField } from "../components/password-field.tsx";
 import { useForm } from "../components/use-form.ts";
+import { type LinkNames, linkNames } from "../words/link-names.ts";
+
+/** Takes the link out of the address bar. */
+const takeLink = () => ({ names: linkNames(location.hash), token: takeLinkToken() });
 
 interface LinkForm {
   title: string;
+  /** Above the form. */
+  intro?: (names: LinkNames) => ReactNode;
+  /** In the form, before the password. */
+  children?: ReactNode;
   /** Purpose of the password. */
   label: string;
   hint?: ReactNode;
@@ -22,8 +32,8 @@ interface LinkForm {
 }
 
 /** The page of a mailed link: the token of the link, and a password. */
-function MailedLink({ title, label, hint, autoComplete, action, path, send }: LinkForm) {
-  const [token] = useState(takeLinkToken);
+function MailedLinkPage({ title, intro, children, label, hint, autoComplete, action, path, send }: LinkForm) {
+  const [{ names, token }] = useState(takeLink);
   const form = useForm({ password: "" }, ({ password }) => send(token, password), [path]);
   if (token === "")
     return (
@@ -33,12 +43,23 @@ function MailedLink({ title, label, hint, autoComplete, action, path, send }: Li
     );
   return (
     <Entrance title={title}>
+      {intro?.(names)}
       <form className="card" onSubmit={form.submit}>
-        <Field
+        {children}
+        {/* A password manager keeps the password under this address, or finds it there. */}
+        {names.email !== null && (
+          <Field
+            label="Email"
+            type="email"
+            autoComplete="username"
+            readOnly
+            value={shownText(names.email)}
+            onChange={() => undefined}
+          />
+        )}
+        <PasswordField
           label={label}
-          type="password"
           autoComplete={autoComplete}
-          required
           {...(hint === undefined ? {} : { hint })}
           {...form.field("password", path)}
         />
@@ -52,27 +73,65 @@ function MailedLink({ title, label, hint, autoComplete, action, path, send }: Li
 }
 
 /** The page of a link that begins a session, and leads on to the portal. */
-function SignInLink({ send, ...form }: Omit<LinkForm, "path" | "autoComplete">) {
+function SignInLink({ send, ...form }: Omit<LinkForm, "path">) {
   const navigate = useNavigate();
   async function sendAndGoOn(token: string, password: string): Promise<void> {
     await send(token, password);
     forgetSession();
     await navigate({ to: "/" });
   }
-  return <MailedLink {...form} autoComplete="current-password" path="password" send={sendAndGoOn} />;
+  return <MailedLinkPage {...form} path="password" send={sendAndGoOn} />;
 }
 
+/** Fields of the password, by whether the person has an account: the link does not know, and must not tell. */
+const ACCOUNTS = {
+  new: {
+    choice: "I am new here",
+    label: "New password",
+    hint: "12 characters or more; a few words will do.",
+    autoComplete: "new-password",
+  },
+  known: {
+    choice: "I have an account here",
+    label: "Password of your account",
+    autoComplete: "current-password",
+  },
+} as const;
+type Account = keyof typeof ACCOUNTS;
+
 export function AcceptInvitePage() {
+  const [account, setAccount] = useState<Account>("new");
+  const { choice: _, ...password } = ACCOUNTS[account];
   return (
     <SignInLink
       title="Accept an invitation"
-      label="Password"
-      hint="That of your account; or, if you have none, a new one of 12 characters or more."
+      intro={({ team }) =>
+        team !== null && (
+          <p>
+            You are invited to the team{" "}
+            <strong>
+              <ForeignText>{team}</ForeignText>
+            </strong>
+            .
+          </p>
+        )
+      }
+      {...password}
       action="Join the team"
       send={async (token, password) => {
         await api.POST("/v1/auth/accept-invite", { body: { token, password } });
       }}
-    />
+    >
+      <fieldset className="stack">
+        <legend className="visually-hidden">Account</legend>
+        {(Object.keys(ACCOUNTS) as Account[]).map((name) => (
+          <label className="check" key={name}>
+            <input type="radio" name="account" checked={account === name} onChange={() => setAccount(name)} />
+            {ACCOUNTS[name].choice}
+          </label>
+        ))}
+      </fieldset>
+    </SignInLink>
   );
 }
 
@@ -81,6 +140,7 @@ export function ConfirmRegistrationPage() {
     <SignInLink
       title="Confirm your address"
       label="The password that you registered with"
+      autoComplete="current-password"
       action="Confirm"
       send={async (token, password) => {
         await api.POST("/v1/auth/register/confirm", { body: { token, password } });
@@ -99,7 +159,7 @@ export function ResetPasswordPage() {
       </Entrance>
     );
   return (
-    <MailedLink
+    <MailedLinkPage
       title="Choose a new password"
       label="New password"
       hint="12 characters or more; a few words will do."

@@ -8,6 +8,7 @@ import { Button } from "../components/button.tsx";
 import { Entrance } from "../components/entrance.tsx";
 import { Field } from "../components/field.tsx";
 import { Failure, Notice } from "../components/notice.tsx";
+import { PasswordField } from "../components/password-field.tsx";
 import { useForm } from "../components/use-form.ts";
 
 export function RegisterPage() {
@@ -43,12 +44,10 @@ export function RegisterPage() {
     <Entrance title="Make an account">
       <form className="card" onSubmit={form.submit}>
         <Field label="Email" type="email" autoComplete="username" required {...form.field("email")} />
-        <Field
+        <PasswordField
           label="Password"
-          type="password"
           autoComplete="new-password"
           hint="12 characters or more; a few words will do."
-          required
           {...form.field("password")}
         />
         <Field

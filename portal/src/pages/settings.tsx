@@ -3,13 +3,14 @@ import { useState } from "react";
 import { api } from "../api/client.ts";
 import { useIdentity } from "../api/session.ts";
 import { Button } from "../components/button.tsx";
-import { Field } from "../components/field.tsx";
 import { AddressText, shownText } from "../components/foreign-text.tsx";
 import { Failure, Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page-head.tsx";
+import { PasswordField } from "../components/password-field.tsx";
 import { useForm } from "../components/use-form.ts";
 
 function ChangePassword() {
+  const { user } = useIdentity();
   const [isDone, setDone] = useState(false);
   const form = useForm({ current_password: "", new_password: "" }, async (body) => {
     setDone(false);
@@ -21,19 +22,17 @@ function ChangePassword() {
     <section className="card" aria-labelledby="password">
       <h2 id="password">Password</h2>
       <form className="stack" onSubmit={form.submit}>
-        <Field
+        {/* For password managers alone: it stands above. */}
+        <input type="email" autoComplete="username" readOnly hidden value={user?.email ?? ""} />
+        <PasswordField
           label="Current password"
-          type="password"
           autoComplete="current-password"
-          required
           {...form.field("current_password")}
         />
-        <Field
+        <PasswordField
           label="New password"
-          type="password"
           autoComplete="new-password"
           hint="12 characters or more; a few words will do."
-          required
           {...form.field("new_password")}
         />
         <Failure error={form.error} />

@@ -8,6 +8,7 @@ import { Button } from "../components/button.tsx";
 import { Entrance } from "../components/entrance.tsx";
 import { Field } from "../components/field.tsx";
 import { Failure } from "../components/notice.tsx";
+import { PasswordField } from "../components/password-field.tsx";
 import { useForm } from "../components/use-form.ts";
 
 export function SignInPage() {
@@ -24,13 +25,7 @@ export function SignInPage() {
     <Entrance title="Sign in">
       <form className="card" onSubmit={form.submit}>
         <Field label="Email" type="email" autoComplete="username" required {...form.field("email")} />
-        <Field
-          label="Password"
-          type="password"
-          autoComplete="current-password"
-          required
-          {...form.field("password")}
-        />
+        <PasswordField label="Password" autoComplete="current-password" {...form.field("password")} />
         <Failure error={form.error} />
         <Button type="submit" look="primary" busy={form.busy}>
           Sign in

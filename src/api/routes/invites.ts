@@ -37,7 +37,10 @@ const NewInvitationSchema = named(
         "For `POST /v1/auth/accept-invite`; where mail is set up, not that of the mail. Shown once.",
       ),
     ),
-    link: v.pipe(v.string(), v.description("The same as a link. Shown once.")),
+    link: v.pipe(
+      v.string(),
+      v.description("The same as a link, with the address and the team for the page to show. Shown once."),
+    ),
     mailed: v.pipe(
       v.boolean(),
       v.description("false: no mail is sent, or this address was sent too many today; hand the link on."),
@@ -98,7 +101,7 @@ function inviteRoute(invites: Invites): Route {
       example: {
         ...example,
         token: "rcpt_inv_…",
-        link: "https://rcpt.example.com/accept-invite#token=rcpt_inv_…",
+        link: "https://rcpt.example.com/accept-invite#token=rcpt_inv_…&email=colleague%40example.com&team=Example",
         mailed: true,
       },
     },

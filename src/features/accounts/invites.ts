@@ -11,7 +11,7 @@ import { findMember } from "../identity/member-sql.ts";
 import { findTeam } from "../identity/team-sql.ts";
 import { findUserByEmail } from "../identity/users.ts";
 import type { MailQueue } from "../mail/queue.ts";
-import { invitationMail, portalLink } from "../mail/texts.ts";
+import { invitationMail, mailableName, portalLink } from "../mail/texts.ts";
 import { findTeamInvite, type InviteRow, insertInvite, listInvites, takeInvite } from "./invite-sql.ts";
 import type { PortalLimits } from "./portal-limits.ts";
 
@@ -82,12 +82,15 @@ function requireOwner(invited: readonly (MemberRole | undefined)[], own: MemberR
 export function createInvites(deps: InvitesDeps): Invites {
   const { sql, limits, queue } = deps;
 
+  const linkOf = (token: string, email: string, team: string) =>
+    portalLink(deps.baseUrl, "accept-invite", { token, email, team: mailableName(team) });
+
   /** Writes the invitation and, where `mails` is not null, its mail. @param token of the mail, where mail is sent */
   function store(
     actor: Actor,
     { email, role, token, shown }: { email: string; role: MemberRole; token: string; shown: string | null },
     mails: MailQueue | null,
-  ): Promise<InviteRow> {
+  ): Promise<{ row: InviteRow; teamName: string }> {
     return sql.begin(async (tx) => {
       const { userId, role: own } = await lockActingMember(tx, actor, "admin");
       const replaced = await findTeamInvite(tx, actor.teamId, { email });
@@ -105,13 +108,13 @@ export function createInvites(deps: InvitesDeps): Invites {
           "limit_reached",
           `A team may have at most ${LIMITS.portal.invitesPerTeam} pending invitations.`,
         );
-      const team = await findTeam(tx, actor.teamId);
-      if (mails !== null && team !== null) {
-        const link = portalLink(deps.baseUrl, "accept-invite", token);
-        const mail = { to: email, teamName: team.name, role, link, token, expiresAt: row.expiresAt };
+      const teamName = (await findTeam(tx, actor.teamId))?.name ?? "";
+      if (mails !== null) {
+        const link = linkOf(token, email, teamName);
+        const mail = { to: email, teamName, role, link, token, expiresAt: row.expiresAt };
         await mails.enqueue(tx, invitationMail(mail), { inviteId: row.id }, LIMITS.mail.keptMs);
       }
-      return row;
+      return { row, teamName };
     }, actor.teamId);
   }
 
@@ -128,8 +131,8 @@ export function createInvites(deps: InvitesDeps): Invites {
       const token = newSecret("inv");
       const mailed = queue !== null && (await limits.invitationMail(actor, email));
       const tokens = queue === null ? { token, shown: null } : { token: newSecret("inv"), shown: token };
-      const row = await store(actor, { email, role, ...tokens }, mailed ? queue : null);
-      return { ...render(row), token, link: portalLink(deps.baseUrl, "accept-invite", token), mailed };
+      const { row, teamName } = await store(actor, { email, role, ...tokens }, mailed ? queue : null);
+      return { ...render(row), token, link: linkOf(token, email, teamName), mailed };
     },
 
     async cancel(actor, id) {

@@ -27,6 +27,6 @@ export function createMakeResetLink({ sql, baseUrl }: { sql: Database; baseUrl: 
       await deleteResetsOfUser(tx, user.id);
       if (!(await insertReset(tx, user.id, Buffer.from(hashSecret(token), "hex"))))
         throw new OperationError("concurrent requests for links of this account; retry");
-      return { token, link: portalLink(baseUrl, "reset-password", token) };
+      return { token, link: portalLink(baseUrl, "reset-password", { token, email: user.email }) };
     });
 }

@@ -47,7 +47,7 @@ export function createSendConfirmations({
     }
     const token = newSecret("reg");
     await setRegistrationToken(tx, id, Buffer.from(hashSecret(token), "hex"));
-    const link = portalLink(baseUrl, "confirm-registration", token);
+    const link = portalLink(baseUrl, "confirm-registration", { token, email });
     const mail = confirmationMail({ to: email, link, token });
     await queue.enqueue(tx, mail, null, LIMITS.portal.registrationTtlMs);
   }

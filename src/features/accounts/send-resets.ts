@@ -43,7 +43,8 @@ export function createSendResets({ sql, box, queue, baseUrl, log }: SendResetsDe
     const resetHash = Buffer.from(hashSecret(token), "hex");
     if (!(await insertReset(tx, user.id, resetHash))) return;
     // To the address of the account, not to the typed one.
-    const mail = resetMail({ to: user.email, link: portalLink(baseUrl, "reset-password", token), token });
+    const link = portalLink(baseUrl, "reset-password", { token, email: user.email });
+    const mail = resetMail({ to: user.email, link, token });
     await queue.enqueue(tx, mail, { resetHash }, LIMITS.portal.resetTtlMs);
   }
 

@@ -7,14 +7,24 @@ import type { Mail } from "./queue.ts";
  * could make us mail any text to any address.
  */
 
-/** URL of a page of the portal. The token is after `#`, which browsers do not send, so that no log contains it. */
+export interface LinkParts {
+  token: string;
+  /** Whom the link is for: the page shows it, so that a password manager keeps the password under it. */
+  email: string;
+  /** The name of the team that the page shows; null: it shows none. */
+  team?: string | null;
+}
+
+/** URL of a page of the portal. Its parts are after `#`, which browsers do not send, so that no log contains them. */
 export function portalLink(
   baseUrl: string,
   page: "accept-invite" | "confirm-registration" | "reset-password",
-  token: string,
+  { token, email, team }: LinkParts,
 ): string {
   const url = new URL(page, baseUrl.endsWith("/") ? baseUrl : `${baseUrl}/`);
-  url.hash = `token=${token}`;
+  const parts = new URLSearchParams({ token, email });
+  if (team != null) parts.set("team", team);
+  url.hash = parts.toString();
   return url.href;
 }
 

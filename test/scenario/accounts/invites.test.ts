@@ -40,10 +40,15 @@ describe("an invitation", () => {
   it("is mailed and answered, makes an account that joins by the mail alone, and is gone then", async () => {
     const team = await portal.deployment.team("pro");
     const email = newEmail();
+    const rename = (name: string) =>
+      portal.one.send("PATCH", "/v1/team", { key: team.session, body: { name } });
+    await rename("Example & Sons");
     const { status, body } = await invite(team.session, { email, role: "admin" }, portal.one);
     assert.equal(status, 201);
     assert.match(body.token, /^rcpt_inv_/);
-    assert.equal(body.link, `${PUBLIC_URL}/accept-invite#token=${body.token}`);
+    const linkWith = (token: string) =>
+      `${PUBLIC_URL}/accept-invite#${new URLSearchParams({ token, email, team: "Example & Sons" })}`;
+    assert.equal(body.link, linkWith(body.token));
     const { token: shownToken, link: _link, mailed, ...shown } = body;
     assert.equal(mailed, true);
     assert.deepEqual(await listed(team.session), [shown]);
@@ -51,7 +56,7 @@ describe("an invitation", () => {
 
     const mail = await until("the mail has come", () => portal.sink.to(email)[0] ?? null);
     const token = tokenIn(mail.text);
-    assert.ok(mail.text.includes(`${PUBLIC_URL}/accept-invite#token=${token}\n`), mail.text);
+    assert.ok(mail.text.includes(`${linkWith(token)}\n`), mail.text);
     assert.ok(mail.text.includes("as an admin") && !mail.text.includes(shownToken), mail.text);
     assert.equal(mail.headers.get("to"), email);
 
@@ -91,6 +96,10 @@ describe("an invitation", () => {
       events.map((event) => event.data),
       [data],
     );
+    // A name that reads like a link is in no link of ours.
+    await rename("visit evil.example");
+    const other = await invite(team.session, { email: newEmail() }, portal.one);
+    assert.doesNotMatch(other.body.link, /evil/);
   });
 
   it("accepted 50 times at once in two processes makes one member, one session, one event", async () => {

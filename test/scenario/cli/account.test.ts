@@ -230,7 +230,10 @@ describe("rcpt keys and rcpt team", () => {
       /^team \d+ \(team_\w+\)\ntier starter, you are owner, 1 member, since \d{4}-\d\d-\d\d\n$/,
     );
     const invited = await rcpt(["team", "invite", "new@example.com", "--role", "admin"]);
-    assert.match(invited.stdout, /\/accept-invite#token=rcpt_inv_\w+\n$/);
+    assert.match(
+      invited.stdout,
+      /\/accept-invite#token=rcpt_inv_\w+&email=new%40example\.com(&team=\S+)?\n$/,
+    );
     assert.match(invited.stderr, /^not mailed: hand the link on; good until /);
     assert.match(
       (await rcpt(["team", "members"])).stdout,

@@ -163,7 +163,10 @@ describe("npm run team", () => {
     const replaced = await report(["reset-link", ownerEmail], settings);
     for (let i = 0; i < LIMITS.portal.resetsPerUser; i++) await report(["reset-link", ownerEmail]);
     const { token, link } = await report(["reset-link", ownerEmail.toUpperCase()], settings);
-    assert.equal(link, `${settings.PUBLIC_URL}/reset-password#token=${token}`);
+    assert.equal(
+      link,
+      `${settings.PUBLIC_URL}/reset-password#${new URLSearchParams({ token, email: ownerEmail })}`,
+    );
     const confirm = (token: string) =>
       api.send("POST", "/v1/auth/password-reset/confirm", { body: { token, new_password: PASSWORD } });
     assert.equal((await confirm(replaced.token)).status, 410);

@@ -12,6 +12,9 @@ const visits = portalVisits(site, browser);
 
 const heading = (page: Page, name: string) => page.getByRole("heading", { name, exact: true });
 
+/** In a mailed link. */
+const NAMES = "email=colleague%40example.com";
+
 describe("pages without a session", () => {
   it("look well", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
@@ -19,9 +22,9 @@ describe("pages without a session", () => {
     for (const [path, title, name] of [
       ["/register", "Make an account", "Register"],
       ["/forgot-password", "Forgot the password?", "Forgot password"],
-      ["/confirm-registration#token=t", "Confirm your address", "Confirm registration"],
-      ["/accept-invite#token=t", "Accept an invitation", "Accept invite"],
-      ["/reset-password#token=t", "Choose a new password", "Reset password"],
+      [`/confirm-registration#token=t&${NAMES}`, "Confirm your address", "Confirm registration"],
+      [`/accept-invite#token=t&${NAMES}&team=Example`, "Accept an invitation", "Accept invite"],
+      [`/reset-password#token=t&${NAMES}`, "Choose a new password", "Reset password"],
     ] as const) {
       await page.goto(site.url + path);
       await heading(page, title).waitFor();

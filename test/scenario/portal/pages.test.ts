@@ -124,8 +124,21 @@ describe("the portal", () => {
     await site.api.send("POST", "/v1/team/invites", { key: session, body: { email, role: "member" } });
     const { page } = await browser.visitor();
     await page.goto(await site.mailedLink(email));
-    await page.getByLabel("Password").fill("short");
-    assert.doesNotMatch(page.url(), /token/);
+    // A password manager keeps the new password under the address.
+    const username = page.locator('form input[autocomplete="username"][readonly]');
+    assert.equal(await username.inputValue(), email);
+    await page.getByText(/^You are invited to the team team \d+\.$/).waitFor();
+    const field = page.getByLabel("Password");
+    assert.equal(await field.getAttribute("autocomplete"), "new-password");
+    await page.getByLabel("I have an account here").check();
+    assert.equal(await field.getAttribute("autocomplete"), "current-password");
+    await page.getByLabel("I am new here").check();
+    await field.fill("short");
+    assert.doesNotMatch(page.url(), /token|email/);
+    await page.getByRole("button", { name: "Show password" }).click();
+    assert.equal(await field.getAttribute("type"), "text");
+    await page.getByRole("button", { name: "Hide password" }).click();
+    assert.equal(await field.getAttribute("type"), "password");
     await page.getByRole("button", { name: "Join the team" }).click();
     await page
       .getByText(/12 characters/)

@@ -4,7 +4,7 @@ import { type IncomingMessage, request } from "node:http";
 import { describe, it } from "node:test";
 import { PORTAL_PATHS } from "../../../src/api/pages/portal-page.ts";
 import { PASSWORD } from "../../support/portal.ts";
-import { newPerson, usePortalSite } from "../../support/portal-site.ts";
+import { newPerson, tokenOf, usePortalSite } from "../../support/portal-site.ts";
 
 /** What the service answers a browser with: the portal's files, and the session's cookie, which counts for the portal's own pages and for no other site's. */
 const site = usePortalSite();
@@ -204,7 +204,7 @@ describe("the session's cookie", () => {
     const { session } = await site.owner();
     const email = newPerson();
     await site.api.send("POST", "/v1/team/invites", { key: session, body: { email } });
-    const token = new URL(await site.mailedLink(email)).hash.replace("#token=", "");
+    const token = tokenOf(await site.mailedLink(email));
     const body = JSON.stringify({ token, password: PASSWORD });
     const accept = (more: Record<string, string>) =>
       statusOf("/v1/auth/accept-invite", { method: "POST", headers: { ...headers, ...more }, body });

@@ -3,9 +3,9 @@ import { api } from "../../api/client.ts";
 import { forgetSession, useIdentity } from "../../api/session.ts";
 import { BASE_PATH } from "../../base-path.ts";
 import { Button } from "../../components/button.tsx";
-import { Field } from "../../components/field.tsx";
 import { ForeignText, shownText } from "../../components/foreign-text.tsx";
 import { Failure } from "../../components/notice.tsx";
+import { PasswordField } from "../../components/password-field.tsx";
 import { useForm } from "../../components/use-form.ts";
 
 /** Signs in to another team of the same person. A session belongs to one team, so the password starts a new one. */
@@ -19,11 +19,9 @@ function SwitchTo({ id, name }: { id: string; name: string }) {
   });
   return (
     <form className="stack" onSubmit={form.submit}>
-      <Field
+      <PasswordField
         label={`Password, to sign in to ${shownText(name)}`}
-        type="password"
         autoComplete="current-password"
-        required
         {...form.field("password")}
       />
       <Failure error={form.error} />

@@ -6,16 +6,18 @@ import { invitationMail, mailableName, portalLink } from "../../../../src/featur
 import fc from "../../../support/properties.ts";
 
 describe("a link", () => {
-  it("leads to a page below the base, its token behind #", () => {
+  it("leads to a page below the base, its token and whom it is for behind #", () => {
+    const parts = { token: "rcpt_inv_x", email: "a+b@x.test", team: "Größe & Co" };
     for (const base of ["https://rcpt.example/base", "https://rcpt.example/base/"])
       assert.equal(
-        portalLink(base, "accept-invite", "rcpt_inv_x"),
-        "https://rcpt.example/base/accept-invite#token=rcpt_inv_x",
+        portalLink(base, "accept-invite", parts),
+        "https://rcpt.example/base/accept-invite#token=rcpt_inv_x&email=a%2Bb%40x.test&team=Gr%C3%B6%C3%9Fe+%26+Co",
       );
     assert.equal(
-      portalLink("http://127.0.0.1:8080", "reset-password", "t"),
-      "http://127.0.0.1:8080/reset-password#token=t",
+      portalLink("http://127.0.0.1:8080", "reset-password", { token: "t", email: "a@x.test" }),
+      "http://127.0.0.1:8080/reset-password#token=t&email=a%40x.test",
     );
+    assert.doesNotMatch(portalLink("http://x.test", "accept-invite", { ...parts, team: null }), /team/);
   });
 });
 
