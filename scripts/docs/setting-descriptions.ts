@@ -213,7 +213,7 @@ const billing = {
   STRIPE_RETURN_URL: {
     roles: API,
     otherwise: "`PUBLIC_URL`/billing",
-    does: "Where customers land after Stripe's pages.",
+    does: "Where customers land after Stripe's pages; after a payment with `checkout=paid` in its query.",
   },
   STRIPE_API_BASE: { roles: API_AND_RELAY, does: "For tests: another origin than Stripe's." },
 } satisfies Partial<Record<SettingName, SettingDescription>>;

@@ -18,6 +18,8 @@ export interface MockCheckout {
   client_reference_id: string | null;
   created: number;
   metadata: Record<string, string>;
+  success_url: string;
+  cancel_url: string;
   /** Not shown by Stripe in this form: the price sold, and the metadata of the subscription that it creates. */
   price: string;
   subscriptionMetadata: Record<string, string>;
@@ -117,6 +119,8 @@ function createState() {
       client_reference_id: form.client_reference_id ?? null,
       created: 1_000 + made,
       metadata: metadataOf(form, ""),
+      success_url: form.success_url ?? "",
+      cancel_url: form.cancel_url ?? "",
       price: form["line_items[0][price]"] ?? "",
       subscriptionMetadata: metadataOf(form, "subscription_data"),
     };

@@ -24,6 +24,16 @@ const CheckoutSchema = named(
   }),
 );
 
+const PortalSchema = named(
+  "BillingPortal",
+  v.object({
+    portal_url: v.pipe(
+      v.string(),
+      v.description("A page of Stripe's, to be opened in a browser at once: it is good for some minutes."),
+    ),
+  }),
+);
+
 const OverviewSchema = named(
   "Billing",
   v.object({
@@ -112,7 +122,8 @@ export function createBillingRoutes(billing: Billing): Route[] {
       summary: "Subscribe the team",
       description:
         "Answers the address of a Checkout page of Stripe's; asked again, that of the same page while it is open. A team " +
-        "that has a subscription gets the address of its billing portal instead, where it changes or ends it. An enterprise team has nothing to buy.",
+        "that has a subscription gets the address of its billing portal instead, where it changes or ends it; " +
+        "`POST /v1/billing/portal` leads nowhere else. An enterprise team has nothing to buy.",
       tag: "billing",
       role: "admin",
       rate: "write",
@@ -129,8 +140,34 @@ export function createBillingRoutes(billing: Billing): Route[] {
       },
       handler: ({ body }, actor) => billing.subscribe(actor, body),
     }),
+    createPortalRoute(billing),
     createStripeRoute(billing),
   ];
+}
+
+function createPortalRoute(billing: Billing): Route {
+  return teamRoute({
+    method: "POST",
+    path: "/v1/billing/portal",
+    operationId: "openBillingPortal",
+    summary: "Manage the team's subscription",
+    description:
+      "Answers the address of Stripe's billing portal, and never that of a page that sells: there the team changes or " +
+      "ends its subscription, whether or not anything is for sale, and sees invoices, also of one that has ended. " +
+      "A team that was never at a checkout has nothing there (404). Each call makes a new address.",
+    tag: "billing",
+    role: "admin",
+    rate: "write",
+    liveOnly: true,
+    errors: ["not_found", "billing_provider_error", "billing_unconfigured"],
+    success: {
+      status: 200,
+      description: "Where to go on",
+      schema: PortalSchema,
+      example: { portal_url: "https://billing.stripe.com/p/session/test_a1b2c3" },
+    },
+    handler: (_, actor) => billing.portal(actor),
+  });
 }
 
 function createStripeRoute(billing: Billing): Route {

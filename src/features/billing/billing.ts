@@ -32,6 +32,8 @@ export interface Billing {
    * @throws AppError `billing_unconfigured` without billing, or without a price for this; else see `Checkouts`
    */
   subscribe(actor: Actor, plan: BillingPlan): Promise<{ checkout_url: string }>;
+  /** The page to manage what the team bought. @throws AppError `billing_unconfigured` without billing; else see `Checkouts` */
+  portal(actor: Actor): Promise<{ portal_url: string }>;
   /** @throws AppError `billing_unconfigured`, `invalid_signature` */
   verify(body: Uint8Array, signatureHeader: string): void;
   /** Processes a notification whose signature was verified. @throws AppError see `BillingEvents` */
@@ -84,6 +86,9 @@ export function createBilling(deps: BillingDeps): Billing {
         throw new AppError("billing_unconfigured", `No price is configured for ${tier} by the ${interval}.`);
       const [priceId] = sold;
       return { checkout_url: await checkouts.open(actor.teamId, { tier, interval, priceId }) };
+    },
+    async portal(actor) {
+      return { portal_url: await configured().checkouts.manage(actor.teamId) };
     },
     verify(body, header) {
       verifySignature({ header, body, secret: configured().config.webhookSecret }, clock);

@@ -32,6 +32,12 @@ export interface Checkouts {
    *   `unauthorized` when the team is gone
    */
   open(teamId: string, offer: Offer): Promise<string>;
+  /**
+   * The billing portal, where the team manages what it bought, whether or not anything is for sale now.
+   * @throws AppError `billing_provider_error`, within LIMITS.billing.answerMs; `not_found` for a team that has no customer
+   *   at Stripe; `unauthorized` when the team is gone
+   */
+  manage(teamId: string): Promise<string>;
 }
 
 export interface CheckoutDeps extends SettleDeps {
@@ -88,7 +94,23 @@ export function createCheckouts(deps: CheckoutDeps): Checkouts {
       }
       return within(clock, LIMITS.billing.answerMs, work);
     },
+    manage: (teamId) => within(clock, LIMITS.billing.answerMs, openPortal(deps, teamId)),
   };
+}
+
+async function openPortal(deps: CheckoutDeps, teamId: string): Promise<string> {
+  const { sql } = deps;
+  const team = await findTeamBilling(sql, teamId);
+  if (team === null) throw teamGone();
+  const url = team.customerId === null ? null : await portalOf(deps, team.customerId);
+  if (url !== null) return url;
+  throw new AppError("not_found", "The team has nothing at the billing provider that it could manage.");
+}
+
+/** null: Stripe does not know the customer. What is known here may be old, so the relay reads it anew. */
+async function portalOf({ sql, provider }: CheckoutDeps, customerId: string): Promise<string | null> {
+  await requestReread(sql, customerId);
+  return provider.createPortal(customerId);
 }
 
 interface Negotiation {
@@ -134,11 +156,12 @@ async function resume(
   asked: Negotiation,
   { customerId, seen }: { customerId: string; seen: SeenSubscription[] },
 ): Promise<string> {
-  const { sql, provider } = deps;
+  const { provider } = deps;
   const toPortal = async () => {
-    await requestReread(sql, customerId);
     asked.inTime();
-    return provider.createPortal(customerId);
+    const url = await portalOf(deps, customerId);
+    if (url === null) throw customerLost();
+    return url;
   };
   if (seen.some(isSubscription)) return toPortal();
   asked.inTime();
@@ -177,7 +200,7 @@ async function begin(deps: CheckoutDeps, asked: Negotiation, customerId: string)
   if (url !== null) return url;
   const again = await create(await newCustomer(deps, asked, customerId));
   if (again !== null) return again;
-  throw new AppError("billing_provider_error", "The billing provider has lost the team's account.");
+  throw customerLost();
 }
 
 /**
@@ -201,6 +224,10 @@ async function newCustomer(deps: CheckoutDeps, asked: Negotiation, replaced: str
   }, teamId);
   if (current == null) throw teamGone();
   return current;
+}
+
+function customerLost(): AppError {
+  return new AppError("billing_provider_error", "The billing provider has lost the team's account.");
 }
 
 /** No subscription changes that tier: the team would pay for nothing. */

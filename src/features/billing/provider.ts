@@ -30,8 +30,8 @@ export interface BillingProvider {
   createCheckout(checkout: NewCheckout): Promise<string | null>;
   /** False: it was no longer open. */
   expireCheckout(id: string): Promise<boolean>;
-  /** URL of a new session of the billing portal. */
-  createPortal(customerId: string): Promise<string>;
+  /** URL of a new session of the billing portal; null: Stripe does not know the customer. */
+  createPortal(customerId: string): Promise<string | null>;
   /** Ends a deleted team's subscription at once; one that Stripe does not know, or that has ended, counts as ended. */
   cancelSubscription(id: string): Promise<void>;
 }
@@ -150,14 +150,18 @@ class StripeProvider implements BillingProvider {
     );
   }
 
-  createPortal(customer: string): Promise<string> {
-    return this.#call("create portal session", async (stripe) => {
-      const made = await stripe.billingPortal.sessions.create({
-        customer,
-        return_url: this.#deps.config.returnUrl,
-      });
-      return pageOf(made.url, this.#deps.config);
-    });
+  createPortal(customer: string): Promise<string | null> {
+    return this.#call<string | null>(
+      "create portal session",
+      async (stripe) => {
+        const made = await stripe.billingPortal.sessions.create({
+          customer,
+          return_url: this.#deps.config.returnUrl,
+        });
+        return pageOf(made.url, this.#deps.config);
+      },
+      { when: isMissingCustomer, value: null },
+    );
   }
 
   cancelSubscription(id: string): Promise<void> {
@@ -215,6 +219,13 @@ function pageOf(url: string | null, { apiBase }: BillingConfig): string {
   throw new UnusableAnswer("the page's address is not https");
 }
 
+/** The page to return to, told that the customer has paid: the portal then waits for Stripe's notification. */
+function paidUrlOf(returnUrl: string): string {
+  const url = new URL(returnUrl);
+  url.searchParams.set("checkout", "paid");
+  return url.href;
+}
+
 async function createSession(stripe: Stripe, config: BillingConfig, checkout: NewCheckout): Promise<string> {
   const { teamId, customerId, priceId, tier, interval } = checkout;
   const sold = { team_id: teamId, tier, interval };
@@ -226,7 +237,7 @@ async function createSession(stripe: Stripe, config: BillingConfig, checkout: Ne
     // `price_id` tells later whether the session is for the requested price.
     metadata: { ...sold, price_id: priceId },
     subscription_data: { metadata: sold },
-    success_url: config.returnUrl,
+    success_url: paidUrlOf(config.returnUrl),
     cancel_url: config.returnUrl,
   });
   return pageOf(url, config);

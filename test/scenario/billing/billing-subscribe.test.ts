@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { type Problem, useBilling } from "../../support/billing.ts";
 import { ContractProblem } from "../../support/contract.ts";
 import fc from "../../support/properties.ts";
-import type { Response } from "../../support/service.ts";
+import type { Response, TestApi } from "../../support/service.ts";
 import { eventObject, PRICES, subscriptionObject } from "../../support/stripe-events.ts";
 
 /** A team subscribes: one customer, one session to be paid, never a second subscription. */
@@ -30,6 +30,10 @@ describe("subscribing", () => {
     assert.equal(checkout?.price, PRICES.STRIPE_PRICE_STARTER_YEAR);
     assert.deepEqual(customersOf(team.id), [{ ...customersOf(team.id)[0], id: checkout?.customer }]);
     assert.equal(checkout?.metadata.team_id, team.id);
+    // The page that customers return to waits for the notification of a payment alone.
+    const back = checkout?.cancel_url ?? "";
+    assert.match(back, /\/billing$/);
+    assert.equal(checkout?.success_url, `${back}?checkout=paid`);
   });
 
   it("asked again answers the page that is still open, from every process; for another plan, closes it first", async () => {
@@ -141,6 +145,44 @@ describe("subscribing", () => {
     billing.stripe.fail({ call: "POST /v1/checkout/sessions", status: 400, body: { error } });
     assert.equal((await billing.subscribe(billing.one, team.session)).status, 200);
     assert.notEqual(checkoutsOf(team.id)[0]?.customer, customerId);
+  });
+});
+
+describe("the billing portal", () => {
+  const manage = (api: TestApi, key: string) =>
+    api.send<{ portal_url: string } & Problem>("POST", "/v1/billing/portal", { key });
+
+  it("is where a customer is led, also after the subscription has ended, and without prices", async () => {
+    const { team, customerId } = await billing.customer();
+    const id = `sub_${team.id}`;
+    const object = subscriptionObject({ id, customer: customerId, status: "canceled" });
+    billing.stripe.subscriptions.set(id, object);
+    const unpriced = await billing.deployment.startApi(billing.stripe.settings);
+    for (const api of [billing.one, unpriced]) {
+      const { status, body } = await manage(api, team.session);
+      assert.deepEqual([status, body], [200, { portal_url: `https://portal.stripe.test/${customerId}` }]);
+    }
+    await unpriced.stop();
+    assert.equal(checkoutsOf(team.id).length, 0);
+  });
+
+  it("is refused to teams without a customer at Stripe, to members, and where Stripe fails", async () => {
+    const calls = billing.stripe.calls.length;
+    const never = await billing.deployment.team("free");
+    assertProblem(await manage(billing.one, never.session), 404, "not_found");
+    assert.equal(billing.stripe.calls.length, calls);
+    const { team, customerId } = await billing.customer();
+    const { sql } = billing.deployment;
+    await sql`update api_keys set role = 'member' where team_id = ${team.id} and env = 'live'`;
+    assertProblem(await manage(billing.one, team.liveKey), 403, "insufficient_role");
+    const call = "POST /v1/billing_portal/sessions";
+    billing.stripe.fail({ call, status: 200, body: { url: "http://portal.evil/" } });
+    assertProblem(await manage(billing.one, team.session), 502, "billing_provider_error");
+    billing.stripe.customers.delete(customerId);
+    assertProblem(await manage(billing.one, team.session), 404, "not_found");
+    const bare = await billing.deployment.startApi();
+    assertProblem(await manage(bare, team.session), 503, "billing_unconfigured");
+    await bare.stop();
   });
 });
 

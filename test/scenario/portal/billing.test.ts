@@ -44,11 +44,18 @@ describe("billing", () => {
     await page.getByRole("columnheader", { name: "Free yours" }).waitFor();
     await page.getByRole("button", { name: "Pay yearly for Starter" }).click();
     await page.waitForURL(/^https:\/\/checkout\.stripe\.test\/cs_test_\d+$/);
-    const subscription = ours().pay(page.url().split("/").at(-1) ?? "");
+    const checkoutId = page.url().split("/").at(-1) ?? "";
+    const subscription = ours().pay(checkoutId);
+    // The customer is back before Stripe's notification.
+    await page.goto(ours().checkouts.get(checkoutId)?.success_url ?? "");
+    await page.getByText(/^Your payment is being booked/).waitFor();
+    await page.getByRole("columnheader", { name: "Free yours" }).waitFor();
+    assert.equal(await page.getByRole("button", { name: /^Pay / }).count(), 0);
     await notify("customer.subscription.created", subscription, subscription.created);
-    await page.goto(`${site.url}/billing`);
     await page.getByRole("columnheader", { name: "Starter yours" }).waitFor();
     await page.getByText("Paid.", { exact: true }).waitFor();
+    await page.getByText("Your payment is booked. Thank you.").waitFor();
+    await page.waitForURL(/\/billing$/);
     assert.equal(await page.getByRole("button", { name: /^Pay / }).count(), 0);
     Object.assign(subscription, { status: "past_due", cancel_at_period_end: true });
     await notify("customer.subscription.updated", subscription, subscription.created + 1);
@@ -63,6 +70,8 @@ describe("billing", () => {
       );
     });
     await page.getByText(/it is cancelled, and not renewed/).waitFor();
+    // It has ended meanwhile: what the page offers to manage must not lead to a checkout.
+    Object.assign(subscription, { status: "canceled" });
     await page.getByRole("button", { name: "Manage the subscription" }).click();
     await page.waitForURL(/^https:\/\/portal\.stripe\.test\//);
   });

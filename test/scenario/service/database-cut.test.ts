@@ -43,6 +43,7 @@ const ANSWERED_WITHOUT_POSTGRES: Record<string, { status: number; code: string |
   // No mail server and no Stripe are configured here.
   "post /v1/auth/password-reset": { status: 503, code: "feature_unconfigured" },
   "post /v1/billing/subscribe": { status: 503, code: "billing_unconfigured" },
+  "post /v1/billing/portal": { status: 503, code: "billing_unconfigured" },
   "post /webhooks/stripe": { status: 503, code: "billing_unconfigured" },
   // The tokens of the examples have no token's form.
   "post /v1/auth/register/confirm": { status: 410, code: "token_unusable" },

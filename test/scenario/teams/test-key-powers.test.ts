@@ -43,6 +43,7 @@ async function deeds({ id }: Team) {
     ["POST", "/v1/admin/disposable", { domains: ["a.example"] }],
     ["DELETE", "/v1/admin/disposable/a.example", undefined],
     ["POST", "/v1/billing/subscribe", { tier: "pro" }],
+    ["POST", "/v1/billing/portal", undefined],
     ["GET", "/v1/deployment", undefined],
     ["POST", "/v1/team/transfer", { user_id: member.id }],
     ["DELETE", `/v1/team/members/${member.id}`, undefined],

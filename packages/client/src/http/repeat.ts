@@ -19,6 +19,7 @@ const HARMLESS_PATHS = [
   "/v1/uploads/{upload}/complete",
   "/v1/uploads/{upload}/preview",
   "/v1/bulk-jobs/{id}/cancel",
+  "/v1/billing/portal",
 ] as const satisfies readonly PathOf<"POST">[];
 
 const HARMLESS_METHODS = ["GET", "HEAD", "PUT", "DELETE"];

@@ -11,9 +11,8 @@ import { ENDED, IN_TROUBLE, INTERVALS, SUBSCRIPTIONS } from "../../words/billing
 import { TIERS } from "../../words/tiers.ts";
 import { UNIT_HINT } from "../../words/units.ts";
 import { PlanTable } from "./plan-table.tsx";
-import { readBilling, type Subscription, useSubscribe } from "./subscribe.ts";
-
-const isManaged = ({ status }: Subscription) => status !== null && !ENDED.has(status);
+import { isManaged, type Subscription, useManage, useSubscribe } from "./subscribe.ts";
+import { type Booking, useBilling } from "./use-booking.ts";
 
 /** The state of the subscription. */
 function Standing({ of: { tier, ...subscription } }: { of: Subscription }) {
@@ -45,29 +44,47 @@ function Standing({ of: { tier, ...subscription } }: { of: Subscription }) {
   );
 }
 
+/** What became of a payment just made. */
+function BookingNotice({ of: booking }: { of: Booking }) {
+  if (booking === "none") return null;
+  if (booking === "booked") return <Notice kind="success">Your payment is booked. Thank you.</Notice>;
+  return (
+    <Notice>
+      {booking === "waiting"
+        ? "Your payment is being booked: this page shows the plan as soon as Stripe has reported it."
+        : "Stripe has not reported your payment yet. Once it does, the plan follows by itself: look again in some " +
+          "minutes, before you pay again."}
+    </Notice>
+  );
+}
+
+interface OfferProps {
+  subscription: Subscription;
+  plans: readonly Plan[];
+  booking: Booking;
+}
+
 /** Actions for the plan, and who may take them. */
-function Offer({ subscription, plans }: { subscription: Subscription; plans: readonly Plan[] }) {
+function Offer({ subscription, plans, booking }: OfferProps) {
   const isAdmin = useHasRole("admin");
   const subscribe = useSubscribe();
-  const sold = plans.find(({ intervals }) => intervals.length > 0);
-  const [interval] = sold?.intervals ?? [];
+  const manage = useManage();
+  const isSelling = plans.some(({ intervals }) => intervals.length > 0);
   const { tier, status } = subscription;
   const managed = isManaged(subscription);
+  const mayBuy = isAdmin && isSelling && !managed && booking !== "waiting" && tier !== "enterprise";
   return (
     <>
       <section className="card" aria-labelledby="yours">
         <h2 id="yours">Your plan</h2>
+        <BookingNotice of={booking} />
         {status !== null && IN_TROUBLE.has(status) && (
           <Notice kind="failure">{SUBSCRIPTIONS[status] ?? status}</Notice>
         )}
         <Standing of={subscription} />
-        {isAdmin && managed && sold !== undefined && interval !== undefined && (
+        {isAdmin && managed && (
           <div className="row">
-            <Button
-              look="primary"
-              busy={subscribe.isPending}
-              onClick={() => subscribe.mutate({ tier: sold.tier, interval })}
-            >
+            <Button look="primary" busy={manage.isPending} onClick={() => manage.mutate()}>
               Manage the subscription
             </Button>
             <span className="muted">
@@ -78,13 +95,15 @@ function Offer({ subscription, plans }: { subscription: Subscription; plans: rea
         <p>
           <Link to="/usage">See what was used</Link>
         </p>
-        <Failure error={subscribe.error} />
-        {sold === undefined && (
+        <Failure error={subscribe.error ?? manage.error} />
+        {!isSelling && (
           <Notice>
-            Nothing is sold in this deployment: billing is not set up. Its operator gives a team another plan.
+            {managed
+              ? "No plan is for sale here now. Yours goes on until it is cancelled."
+              : "Nothing is sold in this deployment: billing is not set up. Its operator gives a team another plan."}
           </Notice>
         )}
-        {sold !== undefined && !isAdmin && (
+        {isSelling && !isAdmin && (
           <Notice>Admins and owners of the team subscribe and pay; you are a member.</Notice>
         )}
         {tier === "enterprise" && !managed && (
@@ -93,7 +112,7 @@ function Offer({ subscription, plans }: { subscription: Subscription; plans: rea
       </section>
       <section className="card" aria-labelledby="plans">
         <h2 id="plans">Plans</h2>
-        {sold !== undefined && (
+        {isSelling && (
           <p>
             The price of a plan is shown on a page of Stripe's, before you pay. Enterprise is by arrangement
             with the operator of this service.
@@ -103,7 +122,7 @@ function Offer({ subscription, plans }: { subscription: Subscription; plans: rea
           plans={plans}
           tier={tier}
           buy={
-            isAdmin && sold !== undefined && !managed && tier !== "enterprise"
+            mayBuy
               ? {
                   busy: subscribe.isPending,
                   choose: (plan, every) => subscribe.mutate({ tier: plan.tier, interval: every }),
@@ -120,14 +139,14 @@ function Offer({ subscription, plans }: { subscription: Subscription; plans: rea
 /** The team's plan, and the plans that it can buy. */
 export function BillingPage() {
   const plans = useQuery(plansQuery);
-  const billing = useQuery({ queryKey: ["billing"], queryFn: readBilling });
+  const { billing, booking } = useBilling();
   return (
     <>
       <PageHead title="Billing" />
       {(plans.isPending || billing.isPending) && <Loading />}
       <Failure error={plans.error ?? billing.error} />
       {plans.data !== undefined && billing.data !== undefined && (
-        <Offer subscription={billing.data} plans={plans.data.data} />
+        <Offer subscription={billing.data} plans={plans.data.data} booking={booking} />
       )}
     </>
   );

@@ -1,12 +1,17 @@
-import { useMutation } from "@tanstack/react-query";
+import { queryOptions, useMutation } from "@tanstack/react-query";
 import { api, dataOf } from "../../api/client.ts";
 import type { Plan } from "../../api/plans.ts";
+import { ENDED } from "../../words/billing.ts";
 
 export type Interval = Plan["intervals"][number];
 type Tier = Plan["tier"];
 
-export const readBilling = () => dataOf(api.GET("/v1/billing"));
+const readBilling = () => dataOf(api.GET("/v1/billing"));
 export type Subscription = Awaited<ReturnType<typeof readBilling>>;
+export const billingQuery = queryOptions({ queryKey: ["billing"], queryFn: readBilling });
+
+/** Whether there is a subscription that can be changed or ended. */
+export const isManaged = ({ status }: Subscription): boolean => status !== null && !ENDED.has(status);
 
 /** Plans for sale. */
 type SoldTier = Extract<Tier, "starter" | "pro" | "pro_plus">;
@@ -28,6 +33,16 @@ export function useSubscribe() {
       const { checkout_url: url } = await dataOf(
         api.POST("/v1/billing/subscribe", { params: { header: {} }, body }),
       );
+      leaveTo(url);
+    },
+  });
+}
+
+/** Opens the page that manages what was bought. It sells nothing, whatever has become of the subscription. */
+export function useManage() {
+  return useMutation({
+    async mutationFn() {
+      const { portal_url: url } = await dataOf(api.POST("/v1/billing/portal"));
       leaveTo(url);
     },
   });

@@ -82,6 +82,8 @@ function openCheckout(customer: string, teamId: string): MockCheckout {
     client_reference_id: teamId,
     created: 1,
     metadata: {},
+    success_url: "https://rcpt.example/billing?checkout=paid",
+    cancel_url: "https://rcpt.example/billing",
     price: PRICES.STRIPE_PRICE_PRO_MONTH,
     subscriptionMetadata: {},
   };
