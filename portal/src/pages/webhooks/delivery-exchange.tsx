@@ -54,6 +54,7 @@ export function DeliveryExchange({ webhookId, of: delivery }: { webhookId: strin
   const { request_body: request, response_body: response } = exchange.data;
   return (
     <div className="stack exchange">
+      <Failure error={exchange.error} />
       <Body title="Request" text={request} />
       {response !== null && <Body title="Answer" text={response} />}
       {response === null && <p className="muted">{reasonWithout(delivery)}</p>}
