@@ -136,7 +136,11 @@ const nodesWith = (key: string, value: string) => ({
   },
 });
 
-const PREPARE = { "rcpt-phase": "prepare" };
+/** Of what the migration needs too, among objects of one's own. */
+const BEFORE = {
+  labels: { "rcpt-phase": "prepare" },
+  annotations: { "helm.sh/hook": "pre-install,pre-upgrade", "helm.sh/hook-weight": "-1" },
+};
 
 /** Values of all kinds that no component of kustomize stands for. */
 const CUSTOM = {
@@ -173,10 +177,13 @@ const CUSTOM = {
   migrate: { serviceAccount: { create: false, name: "migrator" } },
   networkPolicy: { enabled: false },
   extraObjects: [
-    { apiVersion: "scheduling.k8s.io/v1", kind: "PriorityClass", metadata: { name: "company" }, value: 10 },
-    { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "migrator", labels: PREPARE } },
     {
-      ...{ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "company-ca", labels: PREPARE } },
+      ...{ apiVersion: "scheduling.k8s.io/v1", kind: "PriorityClass", value: 10 },
+      metadata: { name: "company", ...BEFORE },
+    },
+    { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "migrator", ...BEFORE } },
+    {
+      ...{ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "company-ca", ...BEFORE } },
       data: { "root.pem": "" },
     },
   ],
@@ -216,7 +223,7 @@ export const CHART_BUILDS: readonly ChartBuild[] = [
     unchecked: { network: "there are no policies", reach: "there are no policies" },
   },
   { name: "chart, a special cluster", values: SPECIAL },
-  { name: "chart, an upgrade", preset: ["production"], args: ["--is-upgrade"] },
+  { name: "chart, production", preset: ["production"] },
 ];
 
 /** @param work a folder of the caller's, for values that are no file */
@@ -235,23 +242,42 @@ export function renderBuild(
   return renderChart(root, helm, [...files.flatMap((file) => ["-f", file]), ...args]);
 }
 
-/** Names that kustomize gives ConfigMaps by their content. */
+/** Names that kustomize gives ConfigMaps by their content, and the chart gives the migration's own copies. */
 const HASH = /^(rcpt-(?:settings|shaping))-[a-z0-9]{10}$/;
-const bare = (name: string) => name.replace(HASH, "$1");
+const COPY = /^rcpt-migrate-(settings|shaping|secrets)$/;
+const bare = (name: string) => name.replace(HASH, "$1").replace(COPY, "rcpt-$1");
 
 function renameSources(pod: PodSpec): void {
   const containers: Container[] = pod.containers;
   for (const { configMapRef } of containers.flatMap(({ envFrom = [] }) => envFrom))
     if (configMapRef?.name) configMapRef.name = bare(configMapRef.name);
+  for (const { valueFrom } of containers.flatMap(({ env = [] }) => env))
+    if (valueFrom?.secretKeyRef?.name) valueFrom.secretKeyRef.name = bare(valueFrom.secretKeyRef.name);
   for (const { configMap } of pod.volumes ?? []) if (configMap?.name) configMap.name = bare(configMap.name);
 }
 
-/** Without what the two forms must do differently: the namespace, names by content, what makes pods roll. */
+/** What the chart makes for the migration alone, and takes away after it. kustomize's comes first by its label. */
+const isCopy = ({ kind, metadata }: Document) =>
+  metadata.annotations?.["helm.sh/hook-delete-policy"] !== undefined && kind !== "ServiceAccount";
+
+/**
+ * Without what the two forms must do differently: the namespace, names by content, what makes pods roll, and who runs the migration
+ * first.
+ */
 function comparable(documents: readonly Document[]): Map<string, Document> {
-  const copies = structuredClone(documents.filter(({ kind }) => kind !== "Namespace"));
+  const copies = structuredClone(documents.filter((one) => one.kind !== "Namespace" && !isCopy(one)));
+  for (const { metadata } of copies) {
+    for (const name of Object.keys(metadata.annotations ?? {}))
+      if (name.startsWith("helm.sh/")) delete metadata.annotations?.[name];
+    if (Object.keys(metadata.annotations ?? {}).length === 0) delete metadata.annotations;
+  }
   for (const { document, pod } of workloadsOf(copies)) {
     renameSources(pod);
-    if (document.kind === "Job") document.metadata.name = "rcpt-migrate";
+    if (document.kind === "Job") {
+      document.metadata.name = "rcpt-migrate";
+      delete document.metadata.annotations;
+      delete document.spec.ttlSecondsAfterFinished;
+    }
     const { metadata } = document.spec.template as { metadata: { annotations?: Record<string, string> } };
     delete metadata.annotations?.["checksum/settings"];
     if (Object.keys(metadata.annotations ?? {}).length === 0) delete metadata.annotations;

@@ -76,7 +76,7 @@ export async function makeHelms(
 /** Lines that say that base and components are links. */
 const isExpected = (line: string) => line === "" || line.includes("found symbolic link in path");
 
-/** @param args values, for example `-f FILE`, `--is-upgrade`. @throws Error with what helm said */
+/** @param args values, for example `-f FILE`. @throws Error with what helm said */
 export async function renderChart(
   root: string,
   helm: Helm,

@@ -59,19 +59,23 @@
 {{- if not $isScaled }}{{ $_ := set .object.spec "replicas" $role.replicas }}{{ end }}
 {{- end }}
 
-{{- /* At an install the Job is made beside the pods, which wait for the schema: so `helm install --wait` works. At an upgrade it is a hook. */ -}}
+{{- /* Annotations of what the migration needs: made before its Job, and taken away when it is done. JSON. */ -}}
+{{- define "rcpt.hook" -}}
+{{- dict "helm.sh/hook" "pre-install,pre-upgrade" "helm.sh/hook-weight" "-1" "helm.sh/hook-delete-policy" "before-hook-creation,hook-succeeded" | toJson }}
+{{- end }}
+
+{{- /* A hook of Helm. Argo CD takes it for one (PreSync) only without annotations of its own. */ -}}
 {{- define "rcpt.changeJob" -}}
 {{- $_ := set .object.metadata "name" (printf "rcpt-migrate-%d" .root.Release.Revision) }}
-{{- if .root.Release.IsUpgrade }}
-{{-   $_ := set .object.metadata.annotations "helm.sh/hook" "pre-upgrade" }}
-{{-   $_ := set .object.spec "ttlSecondsAfterFinished" 604800 }}
-{{- end }}
+{{- $_ := set .object.metadata "annotations" (dict "helm.sh/hook" "pre-install,pre-upgrade") }}
+{{- $_ := set .object.spec "ttlSecondsAfterFinished" 604800 }}
 {{- end }}
 
 {{- define "rcpt.changeServiceAccount" -}}
 {{- $account := (index .root.Values .role).serviceAccount }}
+{{- $hook := ternary (fromJson (include "rcpt.hook" .root)) dict (eq .role "migrate") }}
 {{- $_ := set .object.metadata "name" $account.name }}
-{{- with $account.annotations }}{{ $_ := set $.object.metadata "annotations" . }}{{ end }}
+{{- with merge $hook $account.annotations }}{{ $_ := set $.object.metadata "annotations" . }}{{ end }}
 {{- end }}
 
 {{- define "rcpt.changeService" -}}
@@ -174,5 +178,28 @@
 {{-       $_ := set . "expr" ($expr | replace "\"}{" "\", ") }}
 {{-     end }}
 {{-   end }}
+{{- end }}
+{{- end }}
+
+{{- /* A policy of these `rules` of egress, if there are any: of all pods or of a `role`. */ -}}
+{{- define "rcpt.egress" -}}
+{{- if .rules }}
+{{- $pods := dict "app.kubernetes.io/name" "rcpt" }}
+{{- if .role }}{{ $_ := set $pods "app.kubernetes.io/component" .role }}{{ end }}
+---
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata:
+  name: {{ .name }}
+  namespace: {{ .root.Release.Namespace }}
+  labels: {{ toJson (merge (dict "app.kubernetes.io/name" "rcpt" "rcpt-phase" "prepare") .root.Values.labels) }}
+  {{- with .annotations }}
+  annotations: {{ . }}
+  {{- end }}
+spec:
+  podSelector:
+    matchLabels: {{ toJson $pods }}
+  policyTypes: [Egress]
+  egress: {{- toYaml .rules | nindent 4 }}
 {{- end }}
 {{- end }}

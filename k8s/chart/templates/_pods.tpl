@@ -32,7 +32,7 @@
 
 {{- define "rcpt.image" -}}
 {{- with .Values.image }}
-{{-   if and .digest .tag }}{{ fail "image.tag and image.digest are both set: image.digest wins. To use the tag, set image.digest to \"\"" }}{{ end }}
+{{-   if and .digest .tag }}{{ fail "image.tag and image.digest are both set: set image.tag to \"\" to use the digest, or image.digest to \"\" to use the tag" }}{{ end }}
 {{-   if .digest }}{{ .repository }}@{{ .digest }}{{ else }}{{ .repository }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}
 {{- end }}
 {{- end }}
@@ -66,7 +66,7 @@
 {{- $template := .object.spec.template }}
 {{- $pod := $template.spec }}
 {{- $container := first $pod.containers }}
-{{- $isHook := and (eq .role "migrate") .root.Release.IsUpgrade }}
+{{- $isHook := eq .role "migrate" }}
 
 {{- $_ := set $container "image" (include "rcpt.image" .root) }}
 {{- with $values.image.pullPolicy }}{{ $_ := set $container "imagePullPolicy" . }}{{ end }}
@@ -99,8 +99,9 @@
 {{- $env := list }}
 {{- range $container.env }}{{ if not (has .name $names) }}{{ $env = append $env . }}{{ end }}{{ end }}
 {{- $env = concat $env $added }}
+{{- $secret := ternary "rcpt-migrate-secrets" $values.secretName (and $isHook $values.externalSecrets.enabled) }}
 {{- range $env }}
-{{-   if eq (dig "valueFrom" "secretKeyRef" "name" "" .) "rcpt-secrets" }}{{ $_ := set .valueFrom.secretKeyRef "name" $values.secretName }}{{ end }}
+{{-   if has (dig "valueFrom" "secretKeyRef" "name" "" .) (list "rcpt-secrets" $values.secretName) }}{{ $_ := set .valueFrom.secretKeyRef "name" $secret }}{{ end }}
 {{- end }}
 {{- $_ := set $container "env" $env }}
 {{- $_ := set $container "envFrom" (concat $container.envFrom $all.envFrom (dig "envFrom" list $role)) }}
@@ -121,10 +122,11 @@
 {{- $_ := set $pod "volumes" $volumes }}
 {{- $_ := set $container "volumeMounts" $mounts }}
 {{- with concat $all.initContainers (dig "initContainers" list $role) }}{{ $_ := set $pod "initContainers" . }}{{ end }}
-{{- $_ := set $pod "containers" (concat $pod.containers $all.sidecars (dig "sidecars" list $role)) }}
-
 {{- if $isHook }}
+{{- /* No sidecars: a Job ends when all its containers have. */ -}}
 {{-   $_ := set (first $container.envFrom).configMapRef "name" "rcpt-migrate-settings" }}
 {{-   range $pod.volumes }}{{ if eq .name "shaping" }}{{ $_ := set .configMap "name" "rcpt-migrate-shaping" }}{{ end }}{{ end }}
+{{- else }}
+{{-   $_ := set $pod "containers" (concat $pod.containers $all.sidecars (dig "sidecars" list $role)) }}
 {{- end }}
 {{- end }}

@@ -11,6 +11,7 @@ import {
   selects,
   workloadsOf,
 } from "../documents.ts";
+import { listGrants } from "./grants.ts";
 
 /** What is applied first: `kubectl apply -l rcpt-phase=prepare`. */
 const PHASE = "rcpt-phase";
@@ -19,6 +20,10 @@ const WAVE = "argocd.argoproj.io/sync-wave";
 
 /** Of a Job that waits for stores beside it (overlays/local). */
 const ATTEMPTS_MAX = 10;
+
+/** Helm makes a hook before all other objects. */
+const HOOK = "helm.sh/hook";
+const WEIGHT = "helm.sh/hook-weight";
 
 const isFirst = ({ metadata }: Document) => metadata.labels?.[PHASE] === "prepare";
 const waveOf = ({ metadata }: Document) => Number(metadata.annotations?.[WAVE] ?? 0);
@@ -29,6 +34,7 @@ function neededBy(documents: readonly Document[]): Document[] {
   const names = new Set(
     jobs.flatMap(({ pod }) => [
       `ServiceAccount/${pod.serviceAccountName}`,
+      `PriorityClass/${pod.priorityClassName}`,
       ...(pod.volumes ?? []).map(({ configMap }) => `ConfigMap/${configMap?.name}`),
       ...containersOf(pod).flatMap(({ envFrom = [], env = [] }) => [
         ...envFrom.map(({ configMapRef }) => `ConfigMap/${configMapRef?.name}`),
@@ -67,6 +73,29 @@ function checkFailing({ backoffLimit = 6, podFailurePolicy, template }: IJobSpec
   return found;
 }
 
+const hookOf = ({ metadata }: Document) => metadata.annotations?.[HOOK];
+const weightOf = ({ metadata }: Document) => Number(metadata.annotations?.[WEIGHT] ?? 0);
+
+/** While a hook of Helm runs, what is none is that of the release before, or not there yet. */
+function checkHooks(documents: readonly Document[], needed: readonly Document[]): Finding[] {
+  const [job] = needed.filter(({ kind }) => kind === "Job");
+  if (job === undefined || hookOf(job) === undefined) return [];
+  const late = needed
+    .filter((one) => !["Job", "NetworkPolicy"].includes(one.kind))
+    .filter((one) => hookOf(one) !== hookOf(job) || weightOf(one) >= weightOf(job))
+    .map((one) => ({ where: placeOf(one), text: "is needed by the migration, and no hook before it" }));
+  const waysOf = (all: readonly Document[]) =>
+    listGrants(all).filter(({ workload, text }) => workload === placeOf(job) && text.startsWith("egress"));
+  const isThere = (one: Document) => one.kind !== "NetworkPolicy" || hookOf(one) === hookOf(job);
+  const early = waysOf(documents.filter(isThere)).map(({ text }) => text);
+  const closed = waysOf(documents)
+    .filter(({ text }) => !early.includes(text))
+    .map(({ policy, text }) => ({
+      ...{ where: `NetworkPolicy/${policy}`, text: `is no hook, and the migration has ${text} by it alone` },
+    }));
+  return [...late, ...closed];
+}
+
 /** That a migration runs before the pods of its version, and with all that it needs. */
 export function checkOrder(documents: readonly Document[]): Finding[] {
   const needed = neededBy(documents);
@@ -80,7 +109,7 @@ export function checkOrder(documents: readonly Document[]): Finding[] {
     ...later.filter(isFirst).map(at("would be there before the migration")),
     ...ofKind<{ ttlSecondsAfterFinished?: number }>(documents, "Job")
       // Helm runs a hook at an upgrade, and does not miss it afterwards.
-      .filter(({ metadata }) => metadata.annotations?.["helm.sh/hook"] === undefined)
+      .filter(({ metadata }) => metadata.annotations?.[HOOK] === undefined)
       .filter(({ spec }) => spec.ttlSecondsAfterFinished !== undefined)
       .map((one) => at("goes by itself, and is made anew by who reconciles")(one as unknown as Document)),
     ...ofKind<IJobSpec>(documents, "Job").flatMap((one) =>
@@ -89,5 +118,6 @@ export function checkOrder(documents: readonly Document[]): Finding[] {
     ...later
       .filter((one) => waveOf(one) < 1)
       .map(at("is in the wave of the migration, and would not wait for it")),
+    ...checkHooks(documents, needed),
   ];
 }

@@ -21,6 +21,14 @@ export const GIVEN_SECRETS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ["rcpt-redis-scaler", new Set(["address", "username", "password", "tls", "ca"])],
 ]);
 
+/** Keys of a Secret that the operator makes, or that is fetched from the operator's store; undefined: there is none. */
+function givenKeys(documents: readonly Document[], name: string): ReadonlySet<string> | undefined {
+  const isFetched = ofKind<{ target?: { name?: string } }>(documents, "ExternalSecret").some(
+    ({ spec }) => spec.target?.name === name,
+  );
+  return GIVEN_SECRETS.get(name) ?? (isFetched ? GIVEN_SECRETS.get("rcpt-secrets") : undefined);
+}
+
 /** ConfigMaps that the operator makes. */
 const GIVEN_CONFIGS = ["rcpt-private-ca"];
 
@@ -37,7 +45,7 @@ function missing(
     return made.data?.[key] !== undefined || optional === true
       ? null
       : `reads ${key} of ${kind} ${name}, which has it not`;
-  const given = kind === "Secret" ? GIVEN_SECRETS.get(name) : undefined;
+  const given = kind === "Secret" ? givenKeys(documents, name) : undefined;
   if (given === undefined) return `reads ${kind} ${name}, which is not there`;
   return given.has(key) ? null : `reads ${key} of Secret ${name}, which no operator is told to put there`;
 }
@@ -73,6 +81,8 @@ function ofWorkload(documents: readonly Document[], { pod }: Workload): (string 
 export function checkSources(documents: readonly Document[], workloads: readonly Workload[]): Finding[] {
   const finding = (document: Document) => (text: string | null) =>
     text === null ? [] : [{ where: placeOf(document), text }];
+  const variables = workloads.flatMap(({ pod }) => containersOf(pod).flatMap(({ env = [] }) => env));
+  const read = new Set(variables.map(({ valueFrom }) => valueFrom?.secretKeyRef?.name));
   type Auth = { secretTargetRef?: { name: string; key: string }[] };
   return [
     ...workloads.flatMap((workload) => ofWorkload(documents, workload).flatMap(finding(workload.document))),
@@ -83,7 +93,10 @@ export function checkSources(documents: readonly Document[], workloads: readonly
     ),
     ...ofKind<{ target?: { name?: string } }>(documents, "ExternalSecret").flatMap((document) => {
       const name = document.spec.target?.name ?? document.metadata.name;
-      const text = GIVEN_SECRETS.has(name) ? null : `makes the Secret ${name}, which nothing is said to read`;
+      const text =
+        GIVEN_SECRETS.has(name) || read.has(name)
+          ? null
+          : `makes the Secret ${name}, which nothing is said to read`;
       return finding(document as unknown as Document)(text);
     }),
   ];

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, it } from "node:test";
@@ -15,7 +15,7 @@ import { checkDrain } from "../../../../scripts/manifests/checks/drain.ts";
 import type { ScaledObjectSpec } from "../../../../scripts/manifests/checks/figures.ts";
 import { type Document, type PodSpec, workloadsOf } from "../../../../scripts/manifests/documents.ts";
 import { environmentOf } from "../../../../scripts/manifests/environment.ts";
-import { findHelms } from "../../../../scripts/manifests/helm.ts";
+import { findHelms, renderChart } from "../../../../scripts/manifests/helm.ts";
 import { built, ROOT, the } from "./built.ts";
 
 /** The chart beside kustomize. Without Helm what needs it is skipped: `npm run manifests` builds one where Go is installed. */
@@ -90,9 +90,23 @@ describe("the values", () => {
       { gateway: { enabled: true }, ingress: { enabled: true } },
       /one of gateway and ingress/,
     ],
+    [
+      "a tag beside a digest, with both ways out",
+      { image: { tag: "1.2.3", digest: `sha256:${"0".repeat(64)}` } },
+      /image\.tag to "" to use the digest, or image\.digest to "" to use the tag/,
+    ],
+    ["a sidecar beside the migration, which would not end", { migrate: { sidecars: [] } }, /sidecars/],
   ];
   for (const [what, values, expected] of refused)
     it(`refuse ${what}`, { skip }, async () => assert.rejects(render({ values }), expected));
+
+  it("make nothing of a chart whose links were lost", { skip }, async () => {
+    assert.ok(helm);
+    const links = ["base", "components"].map((name) => join(ROOT, "k8s/chart", name));
+    const chart = join(work, "without-links");
+    cpSync(join(ROOT, "k8s/chart"), chart, { recursive: true, filter: (path) => !links.includes(path) });
+    await assert.rejects(renderChart(ROOT, helm, [], chart), /the chart has no base\/api\.yaml/);
+  });
 });
 
 describe("what values do", { skip }, () => {
@@ -105,7 +119,7 @@ describe("what values do", { skip }, () => {
       assert.equal(document.metadata.labels?.team, "mail");
       assert.equal(container?.image, `ghcr.io/rcpt/rcpt@sha256:${"0".repeat(64)}`);
       assert.equal(container?.imagePullPolicy, "Always");
-      assert.equal(sidecar?.name, "proxy");
+      assert.equal(sidecar?.name, role === "migrate" ? undefined : "proxy");
       assert.deepEqual(pod.imagePullSecrets, [{ name: "registry" }]);
       assert.deepEqual(
         pod.nodeSelector,
@@ -291,36 +305,4 @@ describe("what values do", { skip }, () => {
     assert.notEqual(await annotation({ settings: { LOG_LEVEL: "debug" } }), first);
     assert.notEqual(await annotation({ shaping: { sites: { a: {} } } }), first);
   });
-});
-
-describe("the migration", { skip }, () => {
-  const jobOf = (documents: Document[]) => documents.filter(({ kind }) => kind === "Job");
-
-  it("is made beside the pods at an install, so that waiting for them ends", async () => {
-    const [job] = jobOf(await render({}));
-    assert.equal(job?.metadata.name, "rcpt-migrate-1");
-    assert.equal(job?.metadata.annotations?.["helm.sh/hook"], undefined);
-  });
-
-  it("is a hook before everything else at an upgrade, with the new settings", async () => {
-    const documents = await render({
-      values: { settings: { LOG_LEVEL: "debug" } },
-      args: ["--is-upgrade"],
-    });
-    const [job, ...more] = jobOf(documents);
-    assert.deepEqual(more, []);
-    assert.equal(job?.metadata.annotations?.["helm.sh/hook"], "pre-upgrade");
-    const hooks = documents.filter(({ metadata }) => metadata.annotations?.["helm.sh/hook"] !== undefined);
-    assert.deepEqual(
-      hooks.map(({ metadata }) => metadata.name),
-      ["rcpt-migrate-settings", "rcpt-migrate-shaping", "rcpt-migrate-1"],
-    );
-    const pod = podOf(documents, "migrate");
-    assert.equal(pod.containers[0]?.envFrom?.[0]?.configMapRef?.name, "rcpt-migrate-settings");
-    assert.ok(pod.volumes?.some(({ configMap }) => configMap?.name === "rcpt-migrate-shaping"));
-    assert.equal(the(documents, "ConfigMap", "rcpt-migrate-settings").data?.LOG_LEVEL, "debug");
-  });
-
-  it("can be left out", async () =>
-    assert.deepEqual(jobOf(await render({ values: { migrate: { enabled: false } } })), []));
 });
