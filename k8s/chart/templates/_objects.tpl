@@ -5,10 +5,10 @@
 {{- if $values.migrate.enabled }}{{ $files = append $files "base/migrate.yaml" }}{{ end }}
 {{- if $values.networkPolicy.enabled }}{{ $files = append $files "base/network.yaml" }}{{ end }}
 {{- /* Cilium's file is a network policy. As the only one it would block all other traffic to the API, so it needs networkPolicy.enabled. */ -}}
-{{- $policy := ternary "policy.yaml" "network.yaml" (ne $values.gateway.implementation "cilium") }}
+{{- $ofGateways := dict "envoy" (list "policy.yaml" "network.yaml") "istio" (list "policy.yaml") "nginx" (list "policy.yaml") "cilium" (list "network.yaml") }}
 {{- $components := dict
   "gateway" (ternary (list "route.yaml" "network.yaml") list $values.gateway.enabled)
-  (printf "gateway-%s" $values.gateway.implementation) (ternary (list $policy) list (and $values.gateway.enabled (ne $values.gateway.implementation "")))
+  (printf "gateway-%s" $values.gateway.implementation) (ternary (dig $values.gateway.implementation list $ofGateways) list $values.gateway.enabled)
   "ingress" (ternary (list "ingress.yaml" "network.yaml") list $values.ingress.enabled)
   "keda" (ternary (list "scaled-object.yaml" "network.yaml") list (eq $values.bulk.autoscaling.by "keda"))
   "hpa-external" (ternary (list "hpa.yaml") list (eq $values.bulk.autoscaling.by "external"))
@@ -125,19 +125,22 @@
 {{- define "rcpt.changeHTTPRoute" -}}
 {{- $_ := set .object.spec "parentRefs" (list (pick .root.Values.gateway "name" "namespace" "sectionName")) }}
 {{- $_ := set .object.spec "hostnames" (prepend .root.Values.extraHosts .root.Values.host) }}
-{{- with .root.Values.gateway.annotations }}{{ $_ := set $.object.metadata "annotations" . }}{{ end }}
+{{- $_ := set .object.metadata "annotations" (merge .object.metadata.annotations .root.Values.gateway.annotations) }}
 {{- end }}
 
 {{- define "rcpt.changeIngress" -}}
 {{- $ingress := .root.Values.ingress }}
 {{- $_ := set .object.spec "ingressClassName" $ingress.className }}
-{{- if not (kindIs "invalid" $ingress.annotations) }}{{ $_ := set .object.metadata "annotations" $ingress.annotations }}{{ end }}
+{{- if not (kindIs "invalid" $ingress.annotations) }}
+{{-   $_ := set .object.metadata "annotations" (merge (pick .object.metadata.annotations "argocd.argoproj.io/sync-wave") $ingress.annotations) }}
+{{- end }}
 {{- $hosts := prepend .root.Values.extraHosts .root.Values.host }}
 {{- $rules := list }}
 {{- range $hosts }}{{ $rules = append $rules (set (deepCopy (first $.object.spec.rules)) "host" .) }}{{ end }}
 {{- $_ := set .object.spec "rules" $rules }}
-{{- $_ := set (first .object.spec.tls) "hosts" $hosts }}
-{{- $_ := set (first .object.spec.tls) "secretName" $ingress.tlsSecretName }}
+{{- /* `{}`: the controller's own certificate. */ -}}
+{{- $tls := ternary (dict "hosts" $hosts "secretName" $ingress.tlsSecretName) dict (ne $ingress.tlsSecretName "") }}
+{{- $_ := set .object.spec "tls" (list $tls) }}
 {{- end }}
 
 {{- /* Sets the namespace of each policy's peer where the values name one. */ -}}
@@ -154,6 +157,11 @@
 {{-   $rule := first (concat (dig "spec" "ingress" list $.object) (dig "spec" "egress" list $.object)) }}
 {{-   $peer := first (concat (dig "from" list $rule) (dig "to" list $rule)) }}
 {{-   $_ := set $peer.namespaceSelector.matchLabels "kubernetes.io/metadata.name" . }}
+{{- end }}
+{{- /* OpenShift's routers may be in their namespace or on the nodes' network; this label is on both. */ -}}
+{{- if and $values.openshift (eq .object.metadata.name "rcpt-api-from-ingress") (eq $values.ingress.namespace "openshift-ingress") }}
+{{-   $peer := first (first .object.spec.ingress).from }}
+{{-   $_ := set $peer "namespaceSelector" (dict "matchLabels" (dict "policy-group.network.openshift.io/ingress" "")) }}
 {{- end }}
 {{- if and $values.openshift (eq .object.metadata.name "rcpt-dns") }}
 {{-   $rule := first .object.spec.egress }}

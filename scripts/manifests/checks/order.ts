@@ -100,6 +100,7 @@ function checkHooks(documents: readonly Document[], needed: readonly Document[])
 export function checkOrder(documents: readonly Document[]): Finding[] {
   const needed = neededBy(documents);
   const later = ofKind(documents, "Deployment", "HorizontalPodAutoscaler", "ScaledObject");
+  const fronts = ofKind(documents, "Ingress", "HTTPRoute");
   const at = (text: string) => (one: Document) => ({ where: placeOf(one), text });
   return [
     ...needed
@@ -118,6 +119,9 @@ export function checkOrder(documents: readonly Document[]): Finding[] {
     ...later
       .filter((one) => waveOf(one) < 1)
       .map(at("is in the wave of the migration, and would not wait for it")),
+    ...fronts
+      .filter((one) => waveOf(one) <= Math.max(...later.map(waveOf)))
+      .map(at("is in a wave with pods or before them, which would wait for its status")),
     ...checkHooks(documents, needed),
   ];
 }

@@ -8,7 +8,10 @@ import { listGrants } from "./grants.ts";
  */
 
 /** Where what reaches us is. A cluster that has it elsewhere changes this with its overlay. */
-const NAMESPACES = { ingress: "ingress-nginx", keda: "keda", prometheus: "monitoring" } as const;
+const NAMESPACES = {
+  ...{ ingress: "ingress-nginx", keda: "keda", prometheus: "monitoring" },
+  envoy: "envoy-gateway-system",
+} as const;
 const DNS = ['namespace kube-system pods {"k8s-app":"kube-dns"}', "the node's DNS cache"];
 const PUBLIC = ["public IPv4", "public IPv6"];
 /** Postgres and Redis: all of ours need both, in private networks or beside them. */
@@ -46,11 +49,12 @@ function outwardOf(documents: readonly Document[], workload: Workload): string[]
   ];
 }
 
-/** Namespaces that send requests: the controller's of an Ingress, that of a Gateway. */
+/** Namespaces that send requests: the controller's of an Ingress, that of a Gateway, and Envoy Gateway's own where it serves. */
 function frontsOf(documents: readonly Document[]): string[] {
   const routes = ofKind<{ parentRefs?: { namespace?: string }[] }>(documents, "HTTPRoute");
   return [
     ...(ofKind(documents, "Ingress").length > 0 ? [NAMESPACES.ingress] : []),
+    ...(ofKind(documents, "BackendTrafficPolicy").length > 0 ? [NAMESPACES.envoy] : []),
     ...routes.flatMap(({ spec }) => (spec.parentRefs ?? []).flatMap(({ namespace }) => namespace ?? [])),
   ];
 }

@@ -180,6 +180,23 @@ describe("what values do", { skip }, () => {
       });
   });
 
+  it("on OpenShift the routers are let in by their label, and have their own certificate", async () => {
+    const documents = await render(buildNamed("openshift"));
+    type Policy = { ingress: { from: { namespaceSelector: object }[] }[] };
+    assert.deepEqual(the<Policy>(documents, "NetworkPolicy", "rcpt-api-from-ingress").spec.ingress[0]?.from, [
+      { namespaceSelector: { matchLabels: { "policy-group.network.openshift.io/ingress": "" } } },
+    ]);
+    const { spec, metadata } = the<{ tls: object[] }>(documents, "Ingress", "rcpt-api");
+    assert.deepEqual(spec.tls, [{}]);
+    assert.deepEqual(metadata.annotations, {
+      "argocd.argoproj.io/sync-wave": "2",
+      "haproxy.router.openshift.io/timeout": "180s",
+    });
+    const other = { openshift: true, ingress: { enabled: true, namespace: "ingress-nginx" } };
+    const text = JSON.stringify(await render({ values: other }));
+    assert.ok(text.includes('"ingress-nginx"') && !text.includes("policy-group"));
+  });
+
   it("with a quota every container has limits of CPU, memory and disk", async () => {
     for (const { pod } of podsOf(await render(buildNamed("quota"))))
       for (const { resources } of pod.containers)
@@ -195,7 +212,10 @@ describe("what values do", { skip }, () => {
     assert.deepEqual([scratchOf("api"), scratchOf("bulk")], ["40Gi", "20Gi"]);
     const { spec, metadata } = the<{ hostnames: string[] }>(documents, "HTTPRoute", "rcpt-api");
     assert.deepEqual(spec.hostnames, ["rcpt.example.com", "verify.example.com"]);
-    assert.deepEqual(metadata.annotations, { "external-dns.alpha.kubernetes.io/ttl": "60" });
+    assert.deepEqual(metadata.annotations, {
+      "argocd.argoproj.io/sync-wave": "2",
+      "external-dns.alpha.kubernetes.io/ttl": "60",
+    });
     const service = the(documents, "Service", "rcpt-api").metadata;
     assert.deepEqual(service.annotations, { "service.kubernetes.io/topology-mode": "Auto" });
     assert.equal(the(documents, "Service", "rcpt-relay-metrics").metadata.annotations, undefined);

@@ -191,6 +191,11 @@ const unlabelled =
 describe("order", () =>
   finds("order", [
     [
+      "a route whose status pods would wait for",
+      (d) => set(the(d, "HTTPRoute", "rcpt-api").metadata, { annotations: {} }),
+      /HTTPRoute\/rcpt-api is in a wave with pods or before them/,
+    ],
+    [
       "a migration that is not first",
       unlabelled("Job", "rcpt-migrate"),
       /Job\/rcpt-migrate is needed by the migration/,

@@ -83,6 +83,19 @@ describe("what is needed and taken away", () =>
     ],
   ]));
 
+describe("what is needed of Envoy Gateway and taken away", () =>
+  finds(
+    "reach",
+    [
+      [
+        "its proxies",
+        noPolicy("rcpt-api-from-envoy"),
+        /rcpt-api has no ingress from namespace envoy-gateway-system TCP\/8080/,
+      ],
+    ],
+    "production on Envoy Gateway and EKS",
+  ));
+
 describe("what nothing needs", () =>
   finds("reach", [
     [
