@@ -16,7 +16,8 @@ function packChart(source: string, folder: string, version: string): void {
   mkdirSync(unpacked, { recursive: true });
   cpSync(join(source, "k8s/chart"), join(unpacked, "rcpt"), { recursive: true });
   // tar follows the links: since Node.js 24, cpSync's `dereference` leaves those within the folder as they are.
-  run(unpacked, "tar", "-czhf", join(folder, `rcpt-chart-${version}.tgz`), "rcpt");
+  const ignored = join(unpacked, "rcpt/.helmignore");
+  run(unpacked, "tar", "-czhf", join(folder, `rcpt-chart-${version}.tgz`), "-X", ignored, "rcpt");
 }
 
 /** The manifests for kustomize, with k8s/upgrade.sh. */

@@ -21,6 +21,7 @@ export function howToPublish(version: string, image: Image | null): string {
     `  ssh-keygen -Y sign -n ${SIGNED_AS} -f KEY dist/release/SHA256SUMS`,
     `  npm publish dist/release/rcpt-client-${version}.tgz --access public${isFinal ? "" : " --tag next"}`,
     `  helm push dist/release/rcpt-chart-${version}.tgz oci://YOUR.REGISTRY/charts`,
+    `  gh release create v${version} dist/release/* --verify-tag --title "rcpt ${version}" --notes-from-tag${isFinal ? "" : " --prerelease"}`,
   ];
   return image === null
     ? [
@@ -28,5 +29,9 @@ export function howToPublish(version: string, image: Image | null): string {
         ...build,
         "and what that prints. (Attestations need Docker's containerd image store, or a builder of `docker buildx create`.)",
       ].join("\n")
-    : [`To publish, with ${referenceOf(image)}:`, ...publish].join("\n");
+    : [
+        `To publish, with ${referenceOf(image)}:`,
+        ...publish,
+        "The last attaches all files to the tag's page on GitHub: the manifests, the command and what verifies a release are nowhere else.",
+      ].join("\n");
 }

@@ -58,8 +58,13 @@ describe("the artefacts of a release", () => {
     ]);
     assert.ok(entriesOf("rcpt-1.2.3.tgz").includes("package/dist/main.js"));
     assert.ok(entriesOf("rcpt-client-1.2.3.tgz").includes("package/dist/index.js"));
-    // A chart that is packed has no links.
-    assert.ok(entriesOf("rcpt-chart-1.2.3.tgz").includes("rcpt/base/api.yaml"));
+    // A chart that is packed has no links, and not what is kustomize's alone.
+    const chart = entriesOf("rcpt-chart-1.2.3.tgz");
+    assert.ok(chart.includes("rcpt/base/api.yaml"));
+    assert.deepEqual(
+      chart.filter((name) => /kustomization\.yaml$|\.test\.yaml$/.test(name)),
+      [],
+    );
     assert.ok(entriesOf("rcpt-k8s-1.2.3.tgz").includes("k8s/upgrade.sh"));
   });
 
@@ -114,6 +119,17 @@ describe("the artefacts of a release", () => {
       const documents = await renderChart(ROOT, helm, values, join(folder, "chart/rcpt"));
       assert.deepEqual(imagesOf(documents), new Set([REFERENCE]));
     }
+  });
+
+  it("are those that Helm packs: the chart", { skip: helm === undefined && "no helm is installed" }, () => {
+    assert.ok(helm);
+    const packed = join(folder, "packed");
+    mkdirSync(packed);
+    run(source, helm.command, "package", "k8s/chart", "--version", "1.2.3", "--destination", packed);
+    const files = run(packed, "tar", "-tzf", "rcpt-1.2.3.tgz").trim().split("\n").sort();
+    assert.ok(files.length > 30);
+    const isFile = (name: string) => name !== "" && !name.endsWith("/");
+    assert.deepEqual(entriesOf("rcpt-chart-1.2.3.tgz").filter(isFile).sort(), files);
   });
 
   const hasSsh = spawnSync("ssh-keygen", ["-?"]).error === undefined;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { describe, it } from "node:test";
@@ -49,6 +49,28 @@ describe("a release", () => {
     );
     assert.doesNotMatch(first, /helm push|npm publish/);
     assert.match(howToPublish("1.2.3", IMAGE), /ssh-keygen -Y sign[\s\S]*helm push/);
+  });
+
+  it("attaches every file to the tag's page, once they are signed", () => {
+    const attached =
+      / {2}gh release create v(\S+) dist\/release\/\* --verify-tag .*--notes-from-tag( --prerelease)?\n/;
+    const said = howToPublish("1.2.3", IMAGE);
+    assert.deepEqual(attached.exec(said)?.slice(1), ["1.2.3", undefined]);
+    assert.ok(said.search(attached) > said.indexOf("ssh-keygen -Y sign"));
+    assert.deepEqual(attached.exec(howToPublish("1.2.3-rc.1", IMAGE))?.slice(1), [
+      "1.2.3-rc.1",
+      " --prerelease",
+    ]);
+  });
+
+  it("leaves no example of a later version half changed: documents say VERSION", () => {
+    const pages = readdirSync(join(ROOT, "docs")).filter((name) => name.endsWith(".md"));
+    for (const page of pages)
+      assert.doesNotMatch(
+        readFileSync(join(ROOT, "docs", page), "utf8"),
+        /git checkout v\d|rcpt-(?:k8s|chart|client)-\d|RCPT_VERSION=\d/,
+        page,
+      );
   });
 
   it("takes a version and an image by its digest", () => {
