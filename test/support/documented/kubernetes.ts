@@ -105,18 +105,6 @@ async function get([kind = "", name = ""]: string[], jobStates: string[]): Promi
   return "";
 }
 
-/** What follows a Job or pods: the one of the chart's first revision, or those of a component. */
-function follow([first = "", ...rest]: string[], verb: string): void {
-  const [selector = ""] = rest;
-  if (verb === "wait")
-    assert.deepEqual(
-      [first, selector],
-      ["--for=jsonpath={.status.conditions[0].status}=True", `job/${MIGRATION}1`],
-    );
-  else assert.deepEqual([first, selector], ["-l", "app.kubernetes.io/component=migrate"]);
-  for (const option of rest.slice(1)) assert.match(option, /^--(timeout=\d+m|prefix|tail=\d+)$/);
-}
-
 /** In the cluster of this stand-in, the Job of `k8s/upgrade.sh` does not exist at first, and is then complete. */
 export function createKubectl(node: RunNode): StandIn {
   const jobStates = ["", "Complete "];
@@ -136,7 +124,6 @@ async function kubectl(node: RunNode, call: Call, jobStates: string[]): Promise<
   if (verb === "apply") await apply(call, args);
   else if (verb === "port-forward") await portForward(args);
   else if (verb === "exec") await exec(node, call, args);
-  else if (verb === "wait" || verb === "logs") follow(args, verb);
   else if (verb === "rollout") {
     assert.ok(["restart", "status"].includes(args[0] ?? ""));
     const targets = args.slice(1).filter((word) => word.includes("/"));
@@ -156,6 +143,7 @@ export async function helm(call: Call): Promise<void> {
     options: {
       namespace: { type: "string" },
       values: { type: "string", multiple: true, default: [] },
+      install: { type: "boolean" },
       wait: { type: "boolean" },
       timeout: { type: "string" },
     },
@@ -171,8 +159,11 @@ export async function helm(call: Call): Promise<void> {
     unrendered.push(call.args.join(" "));
     return;
   }
-  const isUpgrade = verb === "upgrade" ? ["--is-upgrade"] : [];
-  await renderChart(ROOT, program, [...files.flatMap((file) => ["-f", file]), ...isUpgrade]);
+  await renderChart(
+    ROOT,
+    program,
+    files.flatMap((file) => ["-f", file]),
+  );
 }
 
 /** @param images that the documents have built so far */
