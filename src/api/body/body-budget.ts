@@ -1,40 +1,66 @@
+/** Memory for bodies in one process. */
+export interface BudgetLimits {
+  bytes: number;
+  /** Maximum share of `bytes` for one account. */
+  share: number;
+  /** The same for all accounts of an IPv6 site together; absent: no limit of their own. */
+  siteShare?: number;
+  /** Share of `bytes` that is kept for accounts with at most `littleBytes` each: a few large ones do not keep the others out. */
+  keptShare?: number;
+  littleBytes?: number;
+}
+
 /** The part of a budget that one account uses. */
 export interface BodyAccount {
-  /** False: nothing was taken, the account's share or the whole budget is used up. */
+  /** False: nothing was taken, the account's share or the budget is used up. */
   take(bytes: number): boolean;
   giveBack(bytes: number): void;
 }
 
-/** Bytes of request bodies that may be in memory at once; of them an account may hold a share. */
+/** Bytes of bodies that may be in memory at once; of them an account may hold a share. */
 export interface BodyBudget {
-  /** @param key the account to charge: a team's id, or the network of a client's address */
-  accountOf(key: string): BodyAccount;
+  /**
+   * @param key the account to charge: a team's share (`shareKey`), or the network of a client's address
+   * @param site the site of that address, which has many networks (`clientSite`); null: none
+   */
+  accountOf(key: string, site?: string | null): BodyAccount;
 }
 
-export function createBodyBudget(limits: { bytes: number; share: number }): BodyBudget {
-  const accountBytes = Math.floor(limits.bytes * limits.share);
-  /** Bytes by account, for accounts that hold some. */
+export function createBodyBudget(limits: BudgetLimits): BodyBudget {
+  const { bytes: allBytes, share, siteShare = 1, keptShare = 0, littleBytes = 0 } = limits;
+  const accountBytes = Math.floor(allBytes * share);
+  const siteBytes = Math.floor(allBytes * siteShare);
+  const openBytes = Math.floor(allBytes * (1 - keptShare));
+  /** Bytes by account and by site, for those that hold some. */
   const held = new Map<string, number>();
   let used = 0;
 
+  const heldBy = (key: string | null) => (key === null ? 0 : (held.get(key) ?? 0));
+
+  function set(key: string | null, bytes: number): void {
+    if (key === null) return;
+    if (bytes > 0) held.set(key, bytes);
+    else held.delete(key);
+  }
+
   return {
-    accountOf(key) {
-      return {
-        take(bytes) {
-          const own = (held.get(key) ?? 0) + bytes;
-          if (own > accountBytes || used + bytes > limits.bytes) return false;
-          used += bytes;
-          held.set(key, own);
-          return true;
-        },
-        giveBack(bytes) {
-          if (bytes === 0) return;
-          used -= bytes;
-          const own = (held.get(key) ?? 0) - bytes;
-          if (own > 0) held.set(key, own);
-          else held.delete(key);
-        },
-      };
-    },
+    accountOf: (key, site = null) => ({
+      take(bytes) {
+        const own = heldBy(key) + bytes;
+        const ofSite = heldBy(site) + bytes;
+        if (own > accountBytes || ofSite > siteBytes) return false;
+        if (used + bytes > (own <= littleBytes ? allBytes : openBytes)) return false;
+        used += bytes;
+        set(key, own);
+        set(site, ofSite);
+        return true;
+      },
+      giveBack(bytes) {
+        if (bytes === 0) return;
+        used -= bytes;
+        set(key, heldBy(key) - bytes);
+        set(site, heldBy(site) - bytes);
+      },
+    }),
   };
 }

@@ -26,10 +26,12 @@ export interface StreamSendOptions {
   clock: Clock;
   /** Called with the number of bytes that were sent. */
   onSent(bytes: number): void;
+  /** Called when sending waits for the client to take more, and when it goes on. */
+  onWaiting(isWaiting: boolean): void;
 }
 
 /** Waits until the connection can take more. */
-function createDrainWait({ clientGone: gone, clock }: StreamSendOptions) {
+function createDrainWait({ clientGone: gone, clock, onWaiting }: StreamSendOptions) {
   let pass: ((isQuiet: boolean) => void) | null = null;
   return {
     open: () => pass?.(false),
@@ -41,9 +43,11 @@ function createDrainWait({ clientGone: gone, clock }: StreamSendOptions) {
           pass = null;
           timer?.cancel();
           gone.removeEventListener("abort", refuse);
+          onWaiting(false);
           then();
         };
         const refuse = () => settle(() => reject(gone.reason));
+        onWaiting(true);
         pass = (isQuiet) => settle(() => resolve(isQuiet));
         gone.addEventListener("abort", refuse, { once: true });
         if (gone.aborted) refuse();

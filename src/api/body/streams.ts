@@ -4,6 +4,7 @@ import { AppError } from "../../platform/errors.ts";
 import type { Clock, Timer } from "../../platform/time/clock.ts";
 import type { BodyStream } from "../reply/reply.ts";
 import type { MaybePromise } from "../request/maybe-promise.ts";
+import { type BodyPace, createBodyPace } from "./body-pace.ts";
 import { type StreamWriter, sendStream } from "./stream-body.ts";
 
 /** The reason why a body was ended early. */
@@ -50,7 +51,8 @@ function end({ response, body, onEnded }: ActiveStream, error: unknown): void {
 }
 
 /**
- * The active streamed bodies. Each is cut off soon after its credential is revoked. Cutting off a finite body closes its
+ * The active streamed bodies. Each is cut off soon after its credential is revoked, and a finite one when its client takes it
+ * too slowly: it holds a slot that others wait for. Cutting off a finite body closes its
  * connection, so that the client does not take a part for the whole. An endless one ends normally.
  */
 class RunningStreams implements Streams {
@@ -59,9 +61,11 @@ class RunningStreams implements Streams {
   readonly #running = new Map<AbortController, boolean>();
   #draining = false;
   readonly #waiting: (() => void)[] = [];
+  readonly #pace: BodyPace;
 
   constructor(deps: StreamsDeps) {
     this.#deps = deps;
+    this.#pace = createBodyPace(deps.clock, LIMITS.http.streams.pace);
   }
 
   start(streaming: ActiveStream): () => void {
@@ -90,15 +94,17 @@ class RunningStreams implements Streams {
 
   async #run(streaming: ActiveStream, control: AbortController, hasGone: () => boolean): Promise<void> {
     const { clock } = this.#deps;
-    const { response, body, authorization, onSent } = streaming;
+    const { response, body, authorization } = streaming;
     const unwatch = authorization === null ? null : this.#watch(authorization, control);
+    const paced = this.#watchPace(streaming, control);
     let failure: unknown = null;
     try {
-      await sendStream(response, body, { clientGone: control.signal, clock, onSent });
+      await sendStream(response, body, { clientGone: control.signal, clock, ...paced });
     } catch (error) {
       failure = error;
     }
     unwatch?.();
+    paced.ended();
     // Stops whatever still reads for the body.
     control.abort(new StreamCutOff("the body has ended"));
     if (!hasGone()) end(streaming, failure);
@@ -107,6 +113,23 @@ class RunningStreams implements Streams {
     this.#deps.onCount(this.#running.size);
     if (this.#running.size > 0) return;
     for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+
+  /** Ends a finite stream when its client takes it too slowly. The time that its own pieces take does not count. */
+  #watchPace({ body, onSent }: ActiveStream, control: AbortController) {
+    if (body.endless === true) return { onSent, onWaiting: () => {}, ended: () => {} };
+    const paced = this.#pace.watch(() =>
+      control.abort(new StreamCutOff("the client takes the body too slowly")),
+    );
+    paced.paused();
+    return {
+      onSent(bytes: number) {
+        onSent(bytes);
+        paced.received(bytes);
+      },
+      onWaiting: (isWaiting: boolean) => (isWaiting ? paced.resumed() : paced.paused()),
+      ended: () => paced.ended(),
+    };
   }
 
   /** Ends the stream when its credential is no longer valid. Returns a function that stops the checks. */

@@ -42,7 +42,7 @@ export function errorsOf(route: Route): ErrorCode[] {
   if (route.query !== "ignored" || route.params !== undefined) add(INPUT_ERRORS);
   if (route.body !== undefined) add(BODY_ERRORS);
   if (route.signedBody !== undefined) add(SIGNED_BODY_ERRORS);
-  if (route.incoming === true) add(["bad_request", "unsupported_media_type", "request_timeout"]);
+  if (route.incoming !== undefined) add(["bad_request", "unsupported_media_type", "request_timeout"]);
   codes.add("internal_error");
   if (route.isEssential !== true) add(LOAD_ERRORS);
   return [...codes];

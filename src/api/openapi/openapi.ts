@@ -137,7 +137,7 @@ const LEAST_RATE = `One that comes for ${graceMs / 1_000} s at less than ${bytes
 const upperFirst = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 function requestBodyOf(route: Route, schemas: Schemas): Json {
-  if (route.incoming === true) {
+  if (route.incoming !== undefined) {
     const bytes = route.incomingBody ?? "As many bytes as a list of the team may have.";
     // Any media type is allowed, which generators cannot express.
     const content = {

@@ -144,18 +144,20 @@ export function writeStreamHead(
  * Writes a reply with a large body, many of which may be in progress at once. All are sent from one copy as the clients
  * take it: `end` would copy the rest for each client. If the connection is to be closed, the client is asked to close it,
  * as in `endBodyless`.
- * @param done called when all was sent; never when the client disconnects before
+ * @param progress `sentUpTo` is called with the bytes sent so far, `done` when all was sent: never when the client
+ *   disconnects before
  */
 export function writeWithBackPressure(
   response: LargeResponseWriter,
   reply: HttpReply,
   body: Uint8Array,
   options: WriteOptions,
-  done: () => void,
+  progress: { sentUpTo(offset: number): void; done(): void },
 ): void {
   const sendFrom = (offset: number) => {
+    progress.sentUpTo(offset);
     const [taken, complete] = response.tryEnd(body.subarray(offset), body.length);
-    if (complete) done();
+    if (complete) progress.done();
     return taken;
   };
   writeHead(response, reply, options);

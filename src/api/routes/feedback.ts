@@ -5,7 +5,7 @@ import { LIST_ERROR_CODES } from "../../platform/job-errors.ts";
 import { unsupportedCoding } from "../body/content-coding.ts";
 import type { ParseLargeBody } from "../body/large-bodies.ts";
 import type { HttpRequest } from "../request/request.ts";
-import { incomingRoute, type Route, teamRoute } from "../routing/route.ts";
+import { collectedRoute, type Route, teamRoute } from "../routing/route.ts";
 import {
   AccuracyQuerySchema,
   AccuracySchema,
@@ -89,9 +89,10 @@ const fileExample = [
 ].join("\r\n");
 
 function fileRoute(feedback: Feedback): Route {
-  return incomingRoute({
+  return collectedRoute({
     ...MEMBERS,
     rate: "write",
+    bodyBytes: fileBytes,
     method: "POST",
     path: "/v1/feedback/files",
     operationId: "recordFeedbackFile",

@@ -7,6 +7,7 @@ import type { RateClass } from "../../features/rate-limit/classes.ts";
 import { AppError, type ErrorCode } from "../../platform/errors.ts";
 import { upTo } from "../../platform/lru.ts";
 import { RenderedJson } from "../../platform/rendered-json.ts";
+import type { RequestBody } from "../body/body.ts";
 import type { IncomingBody } from "../body/incoming-body.ts";
 import { type ParseLarge, readBody, readSignedJson } from "../body/json-body.ts";
 import type { JsonBounds } from "../body/json-scan.ts";
@@ -73,8 +74,11 @@ export interface RouteInfo {
   bodyExample?: unknown;
   /** Instead of `body`: JSON of any content type whose sender is known by a signature over its bytes. */
   signedBody?: v.GenericSchema;
-  /** Instead of `body`: bytes of any content type and length, which the handler takes as they come. */
-  incoming?: boolean;
+  /**
+   * Instead of `body`: bytes of any content type. The handler takes them as they come, however many; or collected, at most
+   * `bodyBytes`, within the memory for bodies.
+   */
+  incoming?: "streamed" | "collected";
   /** How many bytes such a body may have, in words; absent: as many as a list. */
   incomingBody?: string;
   success: Success;
@@ -119,7 +123,7 @@ export function jsonBounds({ bodyBounds }: Pick<RouteInfo, "bodyBounds">): JsonB
 }
 
 export function acceptsBody({ body, signedBody, incoming }: RouteInfo): boolean {
-  return body !== undefined || signedBody !== undefined || incoming === true;
+  return body !== undefined || signedBody !== undefined || incoming !== undefined;
 }
 
 export interface Input<P, Q, B> {
@@ -289,19 +293,40 @@ export function teamRoute<T, P = undefined, Q = undefined, B = undefined>(
   return { ...route, access: { role: spec.role }, invoke, ...settle };
 }
 
-/** The same whose handler takes the body of the request as it comes. */
-export function incomingRoute<T, P = undefined, Q = undefined>(
-  spec: Omit<RouteSpec<P, Q, undefined, T>, "body" | "parseLarge" | "idempotent" | "incoming"> & {
-    role: MemberRole;
-    rate: RateClass;
-    handler(input: Input<P, Q, IncomingBody>, actor: Actor, context: Context): Answer<T>;
-  },
+type BytesSpec<P, Q, B, T> = Omit<
+  RouteSpec<P, Q, undefined, T>,
+  "body" | "parseLarge" | "idempotent" | "incoming"
+> & {
+  role: MemberRole;
+  rate: RateClass;
+  handler(input: Input<P, Q, B>, actor: Actor, context: Context): Answer<T>;
+};
+
+function bytesRoute<T, P, Q, B>(
+  spec: BytesSpec<P, Q, B, T>,
+  incoming: NonNullable<RouteInfo["incoming"]>,
+  bodyOf: (request: HttpRequest) => B | null,
 ): TeamRoute {
   const invoke = (request: HttpRequest, actor: Actor) =>
     andThen(readInput<P, Q, undefined, T>(spec, request), ({ params, query }) => {
-      if (request.incoming === null) throw new Error("the body was not taken in");
-      const input = { params, query, body: request.incoming };
+      const body = bodyOf(request);
+      if (body === null) throw new Error("the body was not taken in");
+      const input = { params, query, body };
       return andThen(spec.handler(input, actor, request), (answer) => toReply(spec, answer));
     });
-  return { ...spec, incoming: true, access: { role: spec.role }, invoke };
+  return { ...spec, incoming, access: { role: spec.role }, invoke };
+}
+
+/** The same whose handler takes the body of the request as it comes. */
+export function incomingRoute<T, P = undefined, Q = undefined>(
+  spec: BytesSpec<P, Q, IncomingBody, T>,
+): TeamRoute {
+  return bytesRoute(spec, "streamed", (request) => request.incoming);
+}
+
+/** The same whose handler takes the body of the request whole, as it came. */
+export function collectedRoute<T, P = undefined, Q = undefined>(
+  spec: BytesSpec<P, Q, RequestBody, T> & { bodyBytes: number },
+): TeamRoute {
+  return bytesRoute(spec, "collected", (request) => request.body);
 }

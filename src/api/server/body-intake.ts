@@ -1,9 +1,14 @@
 import { shareKey } from "../../features/identity/actor.ts";
 import type { ClientLimiter } from "../../features/rate-limit/clients.ts";
-import { clientNetwork } from "../../platform/client-network.ts";
+import { clientNetwork, clientSite } from "../../platform/client-network.ts";
 import type { Clock } from "../../platform/time/clock.ts";
 import type { RequestBody } from "../body/body.ts";
-import { type BodyAccount, type BodyBudget, createBodyBudget } from "../body/body-budget.ts";
+import {
+  type BodyAccount,
+  type BodyBudget,
+  type BudgetLimits,
+  createBodyBudget,
+} from "../body/body-budget.ts";
 import { type BodyPace, createBodyPace, type PaceLimits } from "../body/body-pace.ts";
 import { decodedBody } from "../body/content-coding.ts";
 import { createDropPace, type DropLimits, type DropPace } from "../body/drop-pace.ts";
@@ -16,7 +21,7 @@ import { jsonBounds, type Route } from "../routing/route.ts";
 export interface BodyIntakeLimits {
   /** The limit for routes without their own. */
   bodyBytes: number;
-  bodies: Record<"teams" | "unauthenticated" | "unread", { bytes: number; share: number }> & {
+  bodies: Record<"teams" | "unauthenticated" | "signed" | "unread", BudgetLimits> & {
     pace: PaceLimits;
     drops: DropLimits;
   };
@@ -38,15 +43,17 @@ export class BodyIntake {
   readonly #deps: BodyIntakeDeps;
   readonly #teams: BodyBudget;
   readonly #unauthenticated: BodyBudget;
+  readonly #signed: BodyBudget;
   readonly #unread: BodyBudget;
   readonly #pace: BodyPace;
   readonly #drops: DropPace;
 
   constructor(deps: BodyIntakeDeps) {
-    const { teams, unauthenticated, unread, pace, drops } = deps.limits.bodies;
+    const { teams, unauthenticated, signed, unread, pace, drops } = deps.limits.bodies;
     this.#deps = deps;
     this.#teams = createBodyBudget(teams);
     this.#unauthenticated = createBodyBudget(unauthenticated);
+    this.#signed = createBodyBudget(signed);
     this.#unread = createBodyBudget(unread);
     this.#pace = createBodyPace(deps.clock, pace);
     this.#drops = createDropPace(deps.clock, drops);
@@ -56,14 +63,14 @@ export class BodyIntake {
   receive(request: HttpRequest, connection: PausableSource): IncomingBody {
     const client = clientNetwork(request.clientAddress);
     return receiveBody(connection, request.declaredBytes, {
-      unread: this.#unread.accountOf(client),
+      unread: this.#unread.accountOf(client, clientSite(request.clientAddress)),
       pace: this.#pace,
       drops: this.#drops,
       client,
     });
   }
 
-  /** The body as its route reads it: decoded, within the route's bound. */
+  /** The body as its route reads it: JSON decoded, within the route's bound. */
   collect(request: HttpRequest, incoming: IncomingBody, route: Route): RequestBody {
     const options = {
       limitBytes: route.bodyBytes ?? this.#deps.limits.bodyBytes,
@@ -71,8 +78,8 @@ export class BodyIntake {
       // JSON routes refuse other types as such. A signed body is counted when its sender is known.
       ...(route.body !== undefined && isJson(request.headers["content-type"]) ? bodyInspector(route) : {}),
     };
-    // A signature is over the bytes as they came.
-    const coding = route.signedBody === undefined ? request.headers["content-encoding"] : undefined;
+    // A signature is over the bytes as they came, and a file is kept so.
+    const coding = route.body !== undefined ? request.headers["content-encoding"] : undefined;
     return decodedBody(incoming, coding, options);
   }
 
@@ -85,6 +92,7 @@ export class BodyIntake {
     const { clients, clock } = this.#deps;
     const refusal = clients.refusal(clientAddress, clock.monotonic());
     if (refusal !== null) throw refusal;
-    return this.#unauthenticated.accountOf(clientNetwork(clientAddress));
+    const budget = route.signedBody === undefined ? this.#unauthenticated : this.#signed;
+    return budget.accountOf(clientNetwork(clientAddress), clientSite(clientAddress));
   }
 }

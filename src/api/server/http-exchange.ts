@@ -1,5 +1,6 @@
 import type { LingeringWriter } from "../body/linger.ts";
 import type { ActiveStream } from "../body/streams.ts";
+import type { HeldAnswer } from "../reply/held-answers.ts";
 import type { LargeResponseWriter } from "../reply/respond.ts";
 import type { HttpRequest } from "../request/request.ts";
 import type { Match } from "../routing/router.ts";
@@ -27,6 +28,8 @@ export interface HttpExchange {
   abortStream: (() => void) | null;
   /** True while a large body is being sent, as fast as the client takes it. */
   isSendingLargeBody: boolean;
+  /** The memory of that body; null: none of its own. */
+  held: HeldAnswer | null;
   /** Answered or aborted: the native response must not be touched any more. */
   isOver: boolean;
 }
@@ -40,6 +43,7 @@ export function beginExchange(request: HttpRequest, response: NativeResponse): H
     headMs: null,
     abortStream: null,
     isSendingLargeBody: false,
+    held: null,
     isOver: false,
   };
 }

@@ -146,7 +146,7 @@ export function createIntake(deps: {
       }
       readHeaders(request, source);
       request.incoming ??= bodies.receive(request, connection);
-      if (route.incoming === true) return;
+      if (route.incoming === "streamed") return;
       request.body = bodies.collect(request, request.incoming, route);
     },
   };

@@ -8,6 +8,8 @@ import { answerEarly } from "../body/linger.ts";
 import { chargeRefusedBody } from "../body/refused-bodies.ts";
 import { createStreams, type Streams } from "../body/streams.ts";
 import { createHeadTemplates, type HeadTemplates } from "../reply/head-template.ts";
+import { createHeldAnswers, type HeldAnswerLimits, type HeldAnswers } from "../reply/held-answers.ts";
+import { problemReply } from "../reply/problem.ts";
 import { type BodyStream, type HttpReply, hasStream, hasWholeBody, largeBodyOf } from "../reply/reply.ts";
 import {
   bodyBytes,
@@ -36,7 +38,7 @@ export interface ReplySenderDeps {
   metrics: Metrics;
   clock: Clock;
   config: { corsOrigins: readonly string[] };
-  limits: ObserverLimits;
+  limits: ObserverLimits & { answers: HeldAnswerLimits };
   ids: RequestIds;
   inFlight: Pick<InFlightRequests, "bodyStarted" | "bodyEnded">;
 }
@@ -47,6 +49,7 @@ export class ReplySender {
   readonly #heads: HeadTemplates;
   readonly #observer: RequestObserver;
   readonly #streams: Streams;
+  readonly #held: HeldAnswers;
   /** null: no browser's page may call. */
   readonly #cors: Cors | null;
 
@@ -60,6 +63,7 @@ export class ReplySender {
       clock,
       onCount: (streams) => metrics.httpStreams.set(streams),
     });
+    this.#held = createHeldAnswers(clock, deps.limits.answers);
     this.#cors = config.corsOrigins.length > 0 ? createCors(config.corsOrigins) : null;
   }
 
@@ -67,8 +71,9 @@ export class ReplySender {
    * The caller corks and knows that the client is still there.
    * @param close whether the connection is closed behind the answer
    */
-  send(exchange: HttpExchange, reply: HttpReply, close: boolean): void {
+  send(exchange: HttpExchange, answer: HttpReply, close: boolean): void {
     const { request, response } = exchange;
+    const reply = request.method === "HEAD" ? answer : this.#hold(exchange, answer);
     chargeRefusedBody(this.#deps.clients, request, reply.code, this.#deps.clock);
     const options = this.#optionsFor(exchange, reply, close);
     if (hasStream(reply) && !options.headOnly) {
@@ -85,14 +90,37 @@ export class ReplySender {
     }
     const large = options.headOnly ? null : largeBodyOf(reply);
     if (large !== null) {
-      exchange.isSendingLargeBody = true;
-      this.#deps.inFlight.bodyStarted();
-      response.onAborted(() => this.abort(exchange));
-      writeWithBackPressure(response, reply, large, options, () => this.#finishWith(exchange, reply));
+      this.#sendLarge(exchange, reply, large, options);
       return;
     }
     writeReply(response, reply, options);
     this.#finishWith(exchange, reply);
+  }
+
+  /** The answer, for which memory is taken where it is large; or the refusal, where there is none. */
+  #hold(exchange: HttpExchange, answer: HttpReply): HttpReply {
+    try {
+      exchange.held = this.#held.hold(answer, exchange.request);
+      return answer;
+    } catch (error) {
+      answer.released?.();
+      return problemReply(error, exchange.request.id);
+    }
+  }
+
+  /** Nothing here may keep the reply: the text of its body is memory beside the copy that is sent. */
+  #sendLarge(exchange: HttpExchange, reply: HttpReply, body: Uint8Array, options: WriteOptions): void {
+    const { response, held } = exchange;
+    const { status, code } = reply;
+    const bytes = body.length;
+    exchange.isSendingLargeBody = true;
+    this.#deps.inFlight.bodyStarted();
+    response.onAborted(() => this.abort(exchange));
+    held?.started(() => response.close());
+    writeWithBackPressure(response, reply, body, options, {
+      sentUpTo: (offset) => held?.sentUpTo(offset),
+      done: () => this.#finish(exchange, status, bytes, code),
+    });
   }
 
   /** The client has gone. Idempotent. */
@@ -188,6 +216,8 @@ export class ReplySender {
     exchange.isOver = true;
     exchange.released?.();
     exchange.released = null;
+    exchange.held?.ended();
+    exchange.held = null;
     exchange.request.body?.abandon();
     exchange.request.incoming?.abandon();
     this.#observer.recordFinished(exchange.request, routePatternOf(exchange), {

@@ -4,7 +4,8 @@
  * uWebSockets.js does the following by itself, and we cannot change it from here:
  * - It cuts off slow clients. A request's header must be complete 10 to 12 s after its first byte, and an idle connection
  *   lasts as long. A body must come at 16 KB/s or more (we require more, and answer 408 before that: body-pace.ts). A client
- *   that takes nothing of a large answer is cut off after 10 to 12 s. There is no such limit while a handler works, or a
+ *   that takes nothing of a large answer is cut off after 10 to 12 s (we also cut off one that takes it too slowly:
+ *   held-answers.ts, streams.ts). There is no such limit while a handler works, or a
  *   stream has nothing to send.
  * - It answers `Expect: 100-continue` before we see the request. It answers HTTP/1.0 and older with 505, in words, and closes.
  * - It refuses a header over `LIMITS.http.headerBytes` with 431, and a malformed request line with 400 or 505, both with
@@ -29,7 +30,8 @@ import type { Tracer } from "../../platform/telemetry/tracing.ts";
 import type { Clock } from "../../platform/time/clock.ts";
 import { behindLastAnswer, createLastAnswers, refuseAlone, workAlone } from "../body/alone.ts";
 import { createFailureReplies, type FailureReplies } from "../reply/failure-replies.ts";
-import { type HttpReply, hasWholeBody, largeBodyOf } from "../reply/reply.ts";
+import type { HeldAnswerLimits } from "../reply/held-answers.ts";
+import { type HttpReply, hasWholeBody } from "../reply/reply.ts";
 import type { MaybePromise } from "../request/maybe-promise.ts";
 import { createRequestIds } from "../request/request-id.ts";
 import type { Route } from "../routing/route.ts";
@@ -62,6 +64,7 @@ export interface HttpServer {
 }
 
 export interface HttpLimits extends IntakeLimits, ObserverLimits {
+  answers: HeldAnswerLimits;
   headerBytes: number;
   /** Connections beyond this are closed as they come. */
   connections: number;
@@ -171,7 +174,7 @@ class UwsServer implements HttpServer {
     }
     this.#sender.send(exchange, answer, this.#leaving);
     if (!exchange.isOver) exchange.request.endCall();
-    if (this.#leaving && exchange.isOver && hasWholeBody(answer) && largeBodyOf(answer) === null)
+    if (this.#leaving && exchange.isOver && hasWholeBody(answer) && !exchange.isSendingLargeBody)
       this.#lastAnswers.given();
   }
 

@@ -1,23 +1,38 @@
-/** Memory for request bodies in one process: the total, and the maximum share of one account. */
-interface BodyBudgetLimits {
-  bytes: number;
-  /** Maximum share of `bytes` for one account. */
-  share: number;
-}
+/**
+ * Answers over `LIMITS.http.bufferedBytes`, each held until its client has taken it. A share (`shareKey`) has room for six pages of
+ * a hundred jobs with all the metadata that they may have; the kept part for 64 teams with `littleBytes` each. A client may be
+ * `graceMs` behind `bytesPerS`, then its connection is closed: the time after which uWebSockets.js closes one that takes nothing.
+ */
+export const ANSWER_LIMITS = {
+  bytes: 67_108_864,
+  share: 1 / 8,
+  keptShare: 1 / 4,
+  littleBytes: 262_144,
+  pace: { bytesPerS: 16_384, graceMs: 10_000, lookMs: 1_000 },
+} as const;
 
 /** Request bodies being received. */
 export const BODY_LIMITS = {
   /**
    * Collected bodies. A team has two shares (`shareKey`): a third together. Each fits the largest inline list, also as gzip that
-   * halves it; an address's share fits 64 bodies of the usual limit.
+   * halves it; an address's share fits 64 bodies of the usual limit. The kept part (`keptShare`) fits 64 teams with
+   * `littleBytes` each, or as many addresses: it takes so many to keep another one out.
    */
-  teams: { bytes: 100_663_296, share: 1 / 6 } as BodyBudgetLimits,
-  unauthenticated: { bytes: 16_777_216, share: 1 / 16 } as BodyBudgetLimits,
+  teams: { bytes: 100_663_296, share: 1 / 6, keptShare: 1 / 6, littleBytes: 262_144 },
+  unauthenticated: {
+    bytes: 16_777_216,
+    share: 1 / 16,
+    siteShare: 1 / 4,
+    keptShare: 1 / 4,
+    littleBytes: 65_536,
+  },
+  /** Bodies of routes that know their sender by a signature over the body: those of all other clients leave these alone. */
+  signed: { bytes: 4_194_304, share: 1 / 4, siteShare: 1 / 4, keptShare: 1 / 4, littleBytes: 65_536 },
   /**
    * Received parts of bodies before it is known whether they are read: during a credential look-up, or a wait for a rate
    * token. Each holds at most what uWebSockets.js reads at once, 512 KiB: then the connection is paused. By client address.
    */
-  unread: { bytes: 16_777_216, share: 1 / 4 } as BodyBudgetLimits,
+  unread: { bytes: 16_777_216, share: 1 / 4, siteShare: 1 / 2, keptShare: 1 / 4, littleBytes: 65_536 },
   /**
    * A body may be `graceMs` behind `bytesPerS` at any time; then the request ends with 408. Time while we pause the
    * connection does not count, nor more than twice `lookMs` between two checks: that is a busy process. uWebSockets.js

@@ -1,4 +1,4 @@
-import { BODY_LIMITS } from "./bodies.ts";
+import { ANSWER_LIMITS, BODY_LIMITS } from "./bodies.ts";
 import { BULK_LIMITS } from "./bulk.ts";
 import { CLIENT_LIMITS, PUBLIC_RATE_LIMITS, QUOTA_LIMITS, RATE_LIMITS, USAGE_LIMITS } from "./counting.ts";
 import {
@@ -31,6 +31,7 @@ export const LIMITS = {
     /** Default of a route. */
     bodyBytes: 16_384,
     bodies: BODY_LIMITS,
+    answers: ANSWER_LIMITS,
     queryParameters: 32,
     /** Queries of a route remembered as written, with their validated input: half a kilobyte each. Longer ones are not. */
     rememberedQueries: 16_384,

@@ -29,9 +29,9 @@ export const RESULT_LIMITS = {
   /** The part of `downloads` reserved for shares that have none. */
   keptDownloads: 16,
   /** The part of these that is joined while it is read: of active or cancelled jobs. */
-  joinedDownloads: 8,
+  joinedDownloads: 12,
   teamJoinedDownloads: 2,
-  keptJoinedDownloads: 2,
+  keptJoinedDownloads: 6,
   /** Memory of one of them: a client may stop anywhere and keep it. Plus the results that later rows repeat. */
   joinedDownload: {
     spanChunks: 4,
@@ -44,9 +44,10 @@ export const RESULT_LIMITS = {
   scratchBytes: 17_179_869_184,
   /** How long an answer's head waits for its first row, so that an earlier error is an answer of its own. */
   headMs: 2_000,
-  /** Followers of job events in a process, and of a share there. */
+  /** Followers of job events in a process, of a share there, and those kept for shares that have none. */
   followers: 1_000,
   teamFollowers: 50,
+  keptFollowers: 400,
   /** Interval of checking followed jobs, and jobs in one statement. */
   followEveryMs: 1_000,
   followPage: 50,
@@ -71,6 +72,8 @@ export const STREAM_LIMITS = {
   keptBytes: 1_048_576,
   /** Longer than uWebSockets.js lets a connection accept nothing (10 s, counted in steps of 4 s). */
   quietMs: 15_000,
+  /** The least that a client must take (see `pace` of LIMITS.http.answers): it holds a slot. The grace is longer than `quietMs`. */
+  pace: { bytesPerS: 16_384, graceMs: 20_000, lookMs: 1_000 },
   /** Sent in one tick. */
   turnBytes: 1_048_576,
   /** Sending stops about this long after the credential is revoked. */

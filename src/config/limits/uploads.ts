@@ -37,7 +37,7 @@ export const UPLOAD_LIMITS = {
   streamed: 16,
   streamedPerTeam: 4,
   /** The part of `streamed` reserved for shares that have none. */
-  streamedKept: 4,
+  streamedKept: 8,
   partsInFlight: 2,
   /** Time limit of one streamed upload; after that it counts as abandoned. */
   streamMs: 12 * 3_600_000,

@@ -9,9 +9,10 @@ import { type JsonEvent, readJsonEvents } from "./read/json-events.ts";
 import type { TableOptions } from "./read/table.ts";
 import { createRecordFeedback, type Recorded, type RecordFeedbackDeps } from "./record.ts";
 
-/** A file of events as it comes. */
+/** A file of events, which is received when it is asked for. */
 export interface FeedbackFile {
-  read(limitBytes: number, tooLong: () => AppError): AsyncIterable<Uint8Array>;
+  /** Of at most LIMITS.feedback.fileBytes. @throws AppError `body_too_large`, `overloaded` */
+  readonly bytes: Promise<Uint8Array>;
 }
 
 /** Outcomes of messages: teams report them, and see the accuracy of the answers. Each team sees only its own. */
@@ -43,25 +44,18 @@ export interface FeedbackReading {
   readEvents(events: readonly JsonEvent[], terms: ReportTerms, owner: TaskOwner): Promise<FinishedReport>;
 }
 
-function tooLarge(): AppError {
-  const { fileBytes } = LIMITS.feedback;
-  return new AppError(
-    "body_too_large",
-    `The file has over ${fileBytes} bytes. Send it in parts, or with \`rcpt feedback FILE\`, which reads it on your machine.`,
-  );
-}
-
-/** The file in a buffer of its own. */
-async function collect(file: FeedbackFile): Promise<Uint8Array<ArrayBuffer>> {
-  const pieces: Uint8Array[] = [];
-  for await (const piece of file.read(LIMITS.feedback.fileBytes, tooLarge)) pieces.push(piece);
-  const bytes = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    bytes.set(piece, at);
-    at += piece.length;
+/** @throws AppError those of `FeedbackFile.bytes` */
+async function receive(file: FeedbackFile): Promise<Uint8Array<ArrayBuffer>> {
+  try {
+    return (await file.bytes) as Uint8Array<ArrayBuffer>;
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== "body_too_large") throw error;
+    throw new AppError(
+      "body_too_large",
+      `The file has over ${LIMITS.feedback.fileBytes} bytes. Send it in parts, or with \`rcpt feedback FILE\`, which reads ` +
+        "it on your machine.",
+    );
   }
-  return bytes;
 }
 
 /** Whether reading takes about a millisecond, so that it need not go to a thread. */
@@ -105,11 +99,11 @@ export function createFeedback(deps: FeedbackDeps): Feedback {
     },
 
     async recordFile(actor, file, options, isCancelled) {
-      // Until the report is stored: its rows take as much memory as the file.
+      // Until the report is stored: its rows take as much memory as the file, which is counted with the bodies.
       const release = slots.take(shareKey(actor));
       try {
         await requireRoom(actor);
-        const bytes = await collect(file);
+        const bytes = await receive(file);
         const owner = { share: shareKey(actor), isCancelled };
         return await record(actor, await reading.readFile(bytes, options, termsOf(actor), owner));
       } finally {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import net from "node:net";
 import { describe, it, type TestContext } from "node:test";
+import { LIMITS } from "../../../src/config/limits/limits.ts";
 import { createLifecycle } from "../../../src/platform/lifecycle.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 import { silentLog } from "../../support/store.ts";
@@ -14,7 +15,8 @@ const requestOf = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\n${AUTHOR
 
 /** A client that reads only the start of a large body, and another with an idle connection. */
 async function slowReader(t: TestContext, body: string | Uint8Array, leaving: boolean) {
-  const server = await startServer({ extraRoutes: [bodyRoute(() => body)] });
+  const answers = { bytes: BODY_BYTES, share: 1, pace: LIMITS.http.answers.pace };
+  const server = await startServer({ extraRoutes: [bodyRoute(() => body)], limits: { answers } });
   const kept = connect(server.port);
   kept.send(requestOf("/healthz"));
   await kept.reply();

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { createBodyBudget } from "../../../src/api/body/body-budget.ts";
 import { LIMITS } from "../../../src/config/limits/limits.ts";
+import { createTeamSlots, tooMany } from "../../../src/platform/team-slots.ts";
 
 /** A team has a share for its live requests, and one for those of its test keys: together they leave room for other teams. */
 
@@ -13,7 +15,7 @@ describe("the two shares of a team", () => {
     ["previews", uploads.previews, uploads.previewsPerTeam, uploads.previewsKept],
     ["downloads", results.downloads, results.teamDownloads, results.keptDownloads],
     ["joined downloads", results.joinedDownloads, results.teamJoinedDownloads, results.keptJoinedDownloads],
-    ["followers", results.followers, results.teamFollowers, 0],
+    ["followers", results.followers, results.teamFollowers, results.keptFollowers],
     ["files of bounces", files.streamed, files.streamedPerTeam, files.streamedKept],
     ["tasks", requestThread.tasks, requestThread.tasksPerShare, requestThread.tasksKept],
     ["feedback tasks", feedbackThread.tasks, feedbackThread.tasksPerShare, feedbackThread.tasksKept],
@@ -21,9 +23,31 @@ describe("the two shares of a team", () => {
   for (const [of, all, perShare, kept] of slots)
     it(`leave ${of} for others`, () => assert.ok(2 * perShare + kept <= all));
 
+  for (const [of, all, perShare, kept] of slots.filter(([of]) => of !== "previews"))
+    it(`of three teams leave ${of} for others`, () => {
+      const places = createTeamSlots({ all, perShare, kept }, tooMany(of, perShare));
+      for (let team = 0; team < 6; team++)
+        for (let i = 0; i < perShare; i++)
+          try {
+            places.take(`share_${team}`);
+          } catch {
+            break;
+          }
+      places.take("another");
+    });
+
   const { bytes, share } = LIMITS.http.bodies.teams;
 
   it("are at most a third of the memory for bodies", () => assert.ok(2 * share <= 1 / 3));
+
+  it("of three teams leave memory for the small bodies of others", () => {
+    const budget = createBodyBudget(LIMITS.http.bodies.teams);
+    for (let team = 0; team < 6; team++) {
+      const account = budget.accountOf(`share_${team}`);
+      while (account.take(1_048_576));
+    }
+    assert.ok(budget.accountOf("another").take(65_536));
+  });
 
   it("each fit the largest inline list, also as gzip that halves it", () =>
     assert.ok(1.5 * LIMITS.bulk.bodyBytes <= bytes * share));

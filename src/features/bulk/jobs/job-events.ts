@@ -56,13 +56,13 @@ function eventOf(event: string, id: string, job: BulkJob): Buffer {
 
 const HEARTBEAT = Buffer.from(": still there\n\n");
 
-const { followers, teamFollowers, followEveryMs, followPage, followFailures, heartbeatMs, reconnectMs } =
-  LIMITS.results;
+const { followers, teamFollowers, keptFollowers, followEveryMs, followPage } = LIMITS.results;
+const { followFailures, heartbeatMs, reconnectMs } = LIMITS.results;
 
 class StreamJobFollowers implements JobFollowers {
   readonly #deps: FollowersDeps;
   readonly #places = createTeamSlots(
-    { all: followers, perShare: teamFollowers },
+    { all: followers, perShare: teamFollowers, kept: keptFollowers },
     tooMany("followers of jobs", teamFollowers),
   );
   readonly #jobs = new Map<string, FollowedJob>();

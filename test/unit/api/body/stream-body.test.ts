@@ -37,7 +37,12 @@ async function send(
   const sending = sendStream(
     connection,
     { bytes: null, endless, open },
-    { clientGone: gone.signal, clock: createFakeClock(), onSent: () => undefined },
+    {
+      clientGone: gone.signal,
+      clock: createFakeClock(),
+      onSent: () => undefined,
+      onWaiting: () => undefined,
+    },
   ).then(() => {
     isOver = true;
   });

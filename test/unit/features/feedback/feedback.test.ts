@@ -18,11 +18,7 @@ const REPORT: FinishedReport = {
 };
 const ACTOR = actorFor("team_1");
 const here = () => false;
-const fileOf = (text: string) => ({
-  async *read() {
-    yield Buffer.from(text);
-  },
-});
+const fileOf = (text: string) => ({ bytes: Promise.resolve(new Uint8Array(Buffer.from(text))) });
 
 /**
  * @param begin a transaction
@@ -113,9 +109,9 @@ describe("a file", () => {
     const { feedback, read } = feedbackOnFullDay();
     let received = 0;
     const file = {
-      async *read() {
+      get bytes() {
         received += 1;
-        yield Buffer.from("a@b.example");
+        return Promise.resolve(Buffer.from("a@b.example"));
       },
     };
     const sent = feedback.recordFile(ACTOR, file, { outcome: "delivered" }, here);

@@ -228,7 +228,7 @@ describe("the followers of a job", () => {
     for (let i = own.length; i < followers; i++) follow.follow(rowOf("job_2", { team_id: `team_${i}` }));
     assert.throws(() => follow.follow(rowOf("job_2", { team_id: "team_x" })), refused("overloaded"));
     own[0]?.release();
-    follow.follow(rowOf("job_1"));
+    follow.follow(rowOf("job_2", { team_id: "team_x" }));
   });
 
   it("are bounded apart for test keys, so that they leave live ones theirs", () => {
