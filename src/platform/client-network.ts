@@ -13,6 +13,11 @@ export function clientNetwork(address: string): string {
   return ipaddr.IPv6.isValid(address) ? prefixOf(ipaddr.IPv6.parse(address), 64) : address;
 }
 
+/** The same, but a whole IPv6 site: for what is given out by turns, of which a site's networks could have too many. */
+export function clientShare(address: string): string {
+  return clientSite(address) ?? clientNetwork(address);
+}
+
 /** The site (/48) of an IPv6 address, which has 65,536 networks of clients; null: of an IPv4 address. */
 export function clientSite(address: string): string | null {
   return ipaddr.IPv6.isValid(address) ? prefixOf(ipaddr.IPv6.parse(address), 48) : null;

@@ -4,8 +4,8 @@ export const PORTAL_LIMITS = {
   argon2: { memoryCost: 19_456, timeCost: 2, parallelism: 1 },
   /** Maximum concurrent password hashes: of Node's four pool threads one is left to files and look-ups. */
   hashesInFlight: 3,
-  /** Waiting ones, by requester. */
-  hashesWaiting: { known: 50, unknown: 100 },
+  /** Waiting and running ones, by requester: in a process, of one network or user, and those kept for such that have none. */
+  hashes: { known: { all: 50, perShare: 10, kept: 20 }, unknown: { all: 100, perShare: 20, kept: 40 } },
   passwordCharsMin: 12,
   passwordCharsMax: 200,
   /** Minimum letters and digits of an account's own names that a new password is compared with. */

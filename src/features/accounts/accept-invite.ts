@@ -97,7 +97,7 @@ export function createAcceptInvite(deps: AcceptInviteDeps): AcceptInvite {
     if (deps.registration === "closed")
       throw new AppError("registration_closed", "Registration is closed: ask the operator for an account.");
     if ((await countMembers(sql, teamId)) >= LIMITS.team.members) throw teamIsFull();
-    const passwordHash = await passwords.hash(password, attempt.standing);
+    const passwordHash = await passwords.hash(password, attempt);
     return { user: { id: newId("usr"), email, passwordHash }, session: null, made: attempt };
   }
 
@@ -113,7 +113,7 @@ export function createAcceptInvite(deps: AcceptInviteDeps): AcceptInvite {
     const attempt = await limits.signIn(invite.email, clientAddress);
     const fault = await newPasswordFault(sql, invite, password);
     if (user === null && fault === null && invite.makesAccount) return newcomer(invite, password, attempt);
-    if (!(await passwords.verify(user?.passwordHash ?? null, password, attempt.standing)) || user === null)
+    if (!(await passwords.verify(user?.passwordHash ?? null, password, attempt)) || user === null)
       throw fault === null ? notProven() : wrongPassword(fault);
     await attempt.succeeded();
     return { user, session: null, made: null };

@@ -80,7 +80,8 @@ export function createOwnAccount(deps: OwnAccountDeps): OwnAccount {
     if (user.passwordHash === null) return;
     if (current === null) throw currentIsRequired();
     const attempt = await limits.signIn(user.email, clientAddress);
-    if (!(await passwords.verify(user.passwordHash, current, "known"))) throw invalidCredentials();
+    if (!(await passwords.verify(user.passwordHash, current, { standing: "known", share: user.id })))
+      throw invalidCredentials();
     await attempt.succeeded();
   }
 
@@ -119,7 +120,7 @@ export function createOwnAccount(deps: OwnAccountDeps): OwnAccount {
         { email: user.email, teamNames: await teamNames(sql, userId) },
         "new_password",
       );
-      const passwordHash = await passwords.hash(next, "known");
+      const passwordHash = await passwords.hash(next, { standing: "known", share: userId });
       await retryDeadlocks(LIMITS.portal.transactionAttempts, () =>
         publisher.transact(async (tx) => {
           if (!(await lockUser(tx, user))) throw invalidCredentials();

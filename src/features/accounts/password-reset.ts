@@ -73,7 +73,7 @@ export function createPasswordReset(deps: PasswordResetDeps): PasswordReset {
         { email: user.email, teamNames: await teamNames(sql, user.id) },
         "new_password",
       );
-      const passwordHash = await passwords.hash(password, "known");
+      const passwordHash = await passwords.hash(password, { standing: "known", share: user.id });
       await retryDeadlocks(LIMITS.portal.transactionAttempts, () =>
         publisher.transact(async (tx) => {
           // The user first: a password change locks the user first too.

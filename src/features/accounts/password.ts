@@ -1,6 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { LIMITS } from "../../config/limits/limits.ts";
 import { AppError } from "../../platform/errors.ts";
+import { createFairQueue } from "../../platform/fair-queue.ts";
+import { createTeamSlots } from "../../platform/team-slots.ts";
 
 /** Loaded with the first password: 30 ms that the start of a process need not wait for. */
 const argon2 = () => import("@node-rs/argon2");
@@ -32,19 +34,24 @@ export function passwordFault(password: string): string | null {
   return isShort ? `must be at least ${MIN} characters` : hashFault(password);
 }
 
-/** The requester of a hash: a client that has proved an account, before or with this request, or any other. */
-export type HashRequester = "known" | "unknown";
+/** The requester of a hash. */
+export interface HashRequester {
+  /** Known: it has proved an account, before or with this request. */
+  standing: "known" | "unknown";
+  /** Whose turns and places it uses: of a client `clientShare`, of a user with a session the user's id. */
+  share: string;
+}
 
 /** Passwords, stored as argon2id. */
 export interface Passwords {
   /** @param password without a fault. @throws AppError `overloaded` */
-  hash(password: string, standing: HashRequester): Promise<string>;
+  hash(password: string, requester: HashRequester): Promise<string>;
   /**
    * Takes as long for a password that cannot be hashed, or for an account without one (`stored` null): false then. An
    * existing password may be shorter than new ones must be.
    * @throws AppError `overloaded`
    */
-  verify(stored: string | null, password: string, standing: HashRequester): Promise<boolean>;
+  verify(stored: string | null, password: string, requester: HashRequester): Promise<boolean>;
 }
 
 const unpadded = (bytes: Buffer) => bytes.toString("base64").replaceAll("=", "");
@@ -56,46 +63,51 @@ function unmatchable(): string {
   return `${head}$${unpadded(randomBytes(16))}$${unpadded(randomBytes(32))}`;
 }
 
+function tooManyHashes(): AppError {
+  return new AppError("overloaded", "Too many passwords are being checked. Retry after 2 s.", {
+    retryAfterS: 2,
+  });
+}
+
 /**
  * Each hash takes tens of milliseconds of a thread and 19 MiB, so few run at once and few wait: a flood of sign-ins is
- * refused and does not stop the process. Known requesters have a queue with priority, so that unknown ones, in any number,
- * do not delay them.
+ * refused and does not stop the process. Each share has a part of the places, and the next turn is that of the share served longest
+ * ago. All unknown requesters together have the turns of one share, so that in any number they hardly delay known ones.
  * @param cores of the machine: half of them hash, at most LIMITS.portal.hashesInFlight
  */
 export function createPasswords(cores: number): Passwords {
   const unmatchableHash = unmatchable();
-  const places = Math.min(LIMITS.portal.hashesInFlight, Math.max(1, Math.floor(cores / 2)));
-  const waiting: Record<HashRequester, (() => void)[]> = { known: [], unknown: [] };
-  let inFlight = 0;
+  const { hashesInFlight, hashes } = LIMITS.portal;
+  const places = Math.min(hashesInFlight, Math.max(1, Math.floor(cores / 2)));
+  const limits = { atOnce: places, perShare: places };
+  const queue = createFairQueue(limits);
+  /** Those of unknown requesters who may wait for a turn in `queue`. */
+  const unknownQueue = createFairQueue(limits);
+  const slots = {
+    known: createTeamSlots(hashes.known, tooManyHashes),
+    unknown: createTeamSlots(hashes.unknown, tooManyHashes),
+  };
 
-  async function withPermit<T>(standing: HashRequester, work: () => Promise<T>): Promise<T> {
-    if (inFlight >= places) {
-      if (waiting[standing].length >= LIMITS.portal.hashesWaiting[standing])
-        throw new AppError("overloaded", "Too many passwords are being checked. Retry after 2 s.", {
-          retryAfterS: 2,
-        });
-      // The hash that ends passes its permit on.
-      await new Promise<void>((resolve) => waiting[standing].push(resolve));
-    } else inFlight++;
+  async function inTurn<T>({ standing, share }: HashRequester, work: () => Promise<T>): Promise<T> {
+    const giveBack = slots[standing].take(share);
     try {
-      return await work();
+      if (standing === "known") return await queue.run(share, work);
+      return await unknownQueue.run(share, () => queue.run("unknown requesters", work));
     } finally {
-      const next = waiting.known.shift() ?? waiting.unknown.shift();
-      if (next === undefined) inFlight--;
-      else next();
+      giveBack();
     }
   }
 
   return {
-    hash: (password, standing) =>
-      withPermit(standing, async () =>
+    hash: (password, requester) =>
+      inTurn(requester, async () =>
         (await argon2()).hash(normalisedPassword(password), LIMITS.portal.argon2),
       ),
 
-    async verify(stored, password, standing) {
+    async verify(stored, password, requester) {
       const hasFault = hashFault(password) !== null;
       const text = hasFault ? "" : normalisedPassword(password);
-      const matches = await withPermit(standing, async () =>
+      const matches = await inTurn(requester, async () =>
         (await argon2()).verify(stored ?? unmatchableHash, text),
       );
       return matches && !hasFault && stored !== null;

@@ -1,6 +1,6 @@
 import { LIMITS } from "../../config/limits/limits.ts";
 import type { Tier } from "../../config/tiers.ts";
-import { clientNetwork, clientSite } from "../../platform/client-network.ts";
+import { clientNetwork, clientShare, clientSite } from "../../platform/client-network.ts";
 import { AppError } from "../../platform/errors.ts";
 import { foldAddress } from "../../verification/address/address-case.ts";
 import { hashSecret } from "../identity/api-key.ts";
@@ -42,9 +42,8 @@ export interface PortalLimits {
   resetAfterProof(email: string, clientAddress: string): Promise<void>;
 }
 
-export interface SignInAttempt {
-  /** Known: this address has signed in to this account before. */
-  standing: HashRequester;
+/** Known: this address has signed in to this account before. */
+export interface SignInAttempt extends HashRequester {
   /** The same as `resetAfterProof`. */
   succeeded(): Promise<void>;
 }
@@ -100,6 +99,7 @@ class CountedPortalLimits implements PortalLimits {
     await this.#take([ofPair(account, network), ...ofClient, ...ofAll], "sign-ins failed");
     return {
       standing: isKnown ? "known" : "unknown",
+      share: clientShare(clientAddress),
       succeeded: () => this.resetAfterProof(email, clientAddress),
     };
   }

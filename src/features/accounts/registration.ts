@@ -1,4 +1,5 @@
 import type { Config } from "../../config/config.ts";
+import { clientShare } from "../../platform/client-network.ts";
 import { AppError } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Database, Transaction } from "../../stores/postgres/postgres.ts";
@@ -15,7 +16,7 @@ import {
   type UserTeamRow,
 } from "../identity/users.ts";
 import { refuseGuessable } from "./guessable-password.ts";
-import type { Passwords } from "./password.ts";
+import type { HashRequester, Passwords } from "./password.ts";
 import { tokenUnusable } from "./password-reset.ts";
 import type { PortalLimits, SignInAttempt } from "./portal-limits.ts";
 import { openSession, type SignedIn } from "./portal-session.ts";
@@ -61,6 +62,11 @@ export interface RegistrationDeps {
   isMailed: boolean;
 }
 
+const unknownClient = (clientAddress: string): HashRequester => ({
+  standing: "unknown",
+  share: clientShare(clientAddress),
+});
+
 const accountExists = () =>
   new AppError("account_exists", "This address has an account: sign in, or reset the password.");
 
@@ -102,7 +108,9 @@ class TeamRegistration implements Registration {
     await this.#deps.limits.registration(clientAddress);
     await refuseGuessable(account.password, { email, teamNames: [account.teamName] }, "password");
     const asked = { ...account, email };
-    return this.#deps.isMailed ? this.#note(asked) : { made: await this.#makeAtOnce(asked, clientAddress) };
+    return this.#deps.isMailed
+      ? this.#note(asked, clientAddress)
+      : { made: await this.#makeAtOnce(asked, clientAddress) };
   }
 
   async confirm(token: string, password: string, clientAddress: string): Promise<SignedIn> {
@@ -130,8 +138,8 @@ class TeamRegistration implements Registration {
   }
 
   /** The same is done and answered whether the address has an account or not. */
-  async #note({ email, password, teamName }: NewAccount): Promise<Registered> {
-    const passwordHash = await this.#deps.passwords.hash(password, "unknown");
+  async #note({ email, password, teamName }: NewAccount, clientAddress: string): Promise<Registered> {
+    const passwordHash = await this.#deps.passwords.hash(password, unknownClient(clientAddress));
     if (await this.#deps.limits.registrationMail(email)) {
       const noted = await insertRegistration(this.#deps.sql, {
         id: newId("req"),
@@ -155,7 +163,7 @@ class TeamRegistration implements Registration {
     const { email, password, teamName } = account;
     const known = await findSignIn(this.#deps.sql, email, null);
     if (known === null) {
-      const passwordHash = await this.#deps.passwords.hash(password, "unknown");
+      const passwordHash = await this.#deps.passwords.hash(password, unknownClient(clientAddress));
       const signedIn = await this.#deps.publisher.transact((tx) =>
         makeAccount(tx, { email, passwordHash }, teamName),
       );
@@ -163,7 +171,7 @@ class TeamRegistration implements Registration {
       return signedIn;
     }
     const attempt = await this.#deps.limits.signIn(known.user.email, clientAddress);
-    const matches = await this.#deps.passwords.verify(known.user.passwordHash, password, attempt.standing);
+    const matches = await this.#deps.passwords.verify(known.user.passwordHash, password, attempt);
     if (!matches || known.team !== null) throw accountExists();
     const signedIn = await this.#deps.publisher.transact((tx) => reuseAccount(tx, known.user, teamName));
     await attempt.succeeded();
@@ -172,7 +180,7 @@ class TeamRegistration implements Registration {
 
   /** Checks the password of the registration, or of the account that the address has by now. */
   async #requirePassword(stored: string | null, password: string, attempt: SignInAttempt) {
-    if (!(await this.#deps.passwords.verify(stored, password, attempt.standing)))
+    if (!(await this.#deps.passwords.verify(stored, password, attempt)))
       throw new AppError("invalid_credentials", "This is not the password of the registration.");
   }
 }

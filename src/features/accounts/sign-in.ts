@@ -37,11 +37,7 @@ export function createSignIn(deps: SignInDeps): SignIn {
       // A malformed id is replaced by one that matches nothing, so that the same work is done.
       const named = teamId === null || isId("team", teamId) ? teamId : "";
       const found = await findSignIn(sql, email, named);
-      const matches = await passwords.verify(
-        found?.user.passwordHash ?? null,
-        credentials.password,
-        attempt.standing,
-      );
+      const matches = await passwords.verify(found?.user.passwordHash ?? null, credentials.password, attempt);
       if (!matches || found === null || found.team === null) throw invalidCredentials();
       const { user, team } = found;
       const signedIn = await publisher.transact(async (tx) => {

@@ -1,5 +1,5 @@
 import { LIMITS } from "../../config/limits/limits.ts";
-import { clientNetwork, clientSite } from "../../platform/client-network.ts";
+import { clientShare } from "../../platform/client-network.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { Clock } from "../../platform/time/clock.ts";
 import type { ClientLimiter } from "../rate-limit/clients.ts";
@@ -53,7 +53,7 @@ export function createClientCharges(deps: {
 
   /** @returns a function to call when the look-up is over */
   function begin(address: string): () => void {
-    const site = clientSite(address) ?? clientNetwork(address);
+    const site = clientShare(address);
     const before = underWay.get(site) ?? 0;
     if (before >= LIMITS.keys.lookupsPerSite) limit(TOO_MANY);
     underWay.set(site, before + 1);

@@ -124,7 +124,7 @@ describe("a password from before the rules", () => {
   it("still signs in and accepts invitations", async () => {
     const email = newEmail();
     await register(portal.unmailed, email);
-    const hash = await createPasswords(2).hash("qwertyuiop", "known");
+    const hash = await createPasswords(2).hash("qwertyuiop", { standing: "known", share: "usr_1" });
     await portal.deployment.sql`update users set password_hash = ${hash} where email = ${email}`;
     assert.equal((await login(portal.two, { email, password: "qwertyuiop" })).status, 200);
     const team = await portal.deployment.team("pro");

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { createFairQueue } from "../../../src/platform/fair-queue.ts";
+import { createFairQueue, type FairQueueLimits } from "../../../src/platform/fair-queue.ts";
 
 /** Work that notes when it begins, and ends when the test says so. */
-function queueWith() {
-  const queue = createFairQueue();
+function queueWith(limits?: FairQueueLimits) {
+  const queue = createFairQueue(limits);
   const begun: string[] = [];
   const ends: (() => void)[] = [];
   const add = (share: string, name: string) =>
@@ -64,6 +64,27 @@ describe("a fair queue", () => {
     await end(3);
     await Promise.all(all);
     assert.deepEqual(begun, ["a1", "b1", "c1", "a2"]);
+  });
+
+  it("does several at once, of one share no more than its part", async () => {
+    const { begun, add, end } = queueWith({ atOnce: 3, perShare: 2 });
+    const all = [
+      add("a", "a1"),
+      add("a", "a2"),
+      add("a", "a3"),
+      add("a", "a4"),
+      add("b", "b1"),
+      add("c", "c1"),
+    ];
+    await end(0);
+    assert.deepEqual(begun, ["a1", "a2", "b1"]);
+    await end(1);
+    assert.deepEqual(begun, ["a1", "a2", "b1", "c1"]);
+    await end(1);
+    assert.deepEqual(begun.slice(4), ["a3"]);
+    await end(4);
+    await Promise.all(all);
+    assert.deepEqual(begun.slice(4), ["a3", "a4"]);
   });
 
   it("goes on after work that fails, which fails for its caller alone", async () => {

@@ -6,6 +6,7 @@ import { AppError } from "../../../../src/platform/errors.ts";
 import fc from "../../../support/properties.ts";
 
 const PASSWORD = "correct horse battery";
+const SOMEONE = { standing: "unknown", share: "192.0.2.1" } as const;
 
 describe("a new password", () => {
   const cases: [string, string, RegExp | null][] = [
@@ -44,12 +45,12 @@ describe("a stored password", () => {
   it("is argon2id with the parameters of the limits, salted, and matches itself alone", async () => {
     const passwords = createPasswords(8);
     const [one, two] = await Promise.all([
-      passwords.hash(PASSWORD, "unknown"),
-      passwords.hash(PASSWORD, "unknown"),
+      passwords.hash(PASSWORD, SOMEONE),
+      passwords.hash(PASSWORD, SOMEONE),
     ]);
     assert.match(one, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
     assert.notEqual(one, two);
-    assert.equal(await passwords.verify(one, PASSWORD, "unknown"), true);
+    assert.equal(await passwords.verify(one, PASSWORD, SOMEONE), true);
     for (const other of [
       PASSWORD.toUpperCase(),
       `${PASSWORD} `,
@@ -58,22 +59,22 @@ describe("a stored password", () => {
       "\ud800",
       "a".repeat(5_000),
     ])
-      assert.equal(await passwords.verify(one, other, "unknown"), false);
+      assert.equal(await passwords.verify(one, other, SOMEONE), false);
   });
 
   it("is one text in all its Unicode forms", async () => {
     const passwords = createPasswords(8);
-    const stored = await passwords.hash("Pa\u0308sswort \ufb01nal", "unknown");
-    assert.equal(await passwords.verify(stored, "P\u00e4sswort final", "unknown"), true);
+    const stored = await passwords.hash("Pa\u0308sswort \ufb01nal", SOMEONE);
+    assert.equal(await passwords.verify(stored, "P\u00e4sswort final", SOMEONE), true);
   });
 
   it("that is malformed matches nothing, and costs as much to verify", async () => {
     const passwords = createPasswords(8);
-    const stored = await passwords.hash(PASSWORD, "unknown");
+    const stored = await passwords.hash(PASSWORD, SOMEONE);
     const costMs = async (hash: string | null) => {
       const beganMs = process.cpuUsage();
       for (let i = 0; i < 5; i++)
-        assert.equal(await passwords.verify(hash, "a wrong password", "unknown"), false);
+        assert.equal(await passwords.verify(hash, "a wrong password", SOMEONE), false);
       const { user, system } = process.cpuUsage(beganMs);
       return (user + system) / 1000;
     };
@@ -81,12 +82,13 @@ describe("a stored password", () => {
     assert.ok((await costMs(null)) > known / 3);
   });
 
-  const { hashesInFlight, hashesWaiting } = LIMITS.portal;
-  const allRefused = (outcomes: PromiseSettledResult<unknown>[], count: number) => {
-    const refused = outcomes.filter((outcome) => outcome.status === "rejected");
-    assert.equal(refused.length, count);
-    for (const { reason } of refused) assert.ok(reason instanceof AppError && reason.code === "overloaded");
+  const { hashesInFlight, hashes } = LIMITS.portal;
+  const refused = (outcomes: PromiseSettledResult<unknown>[]) => {
+    const reasons = outcomes.flatMap((one) => (one.status === "rejected" ? [one.reason] : []));
+    for (const reason of reasons) assert.ok(reason instanceof AppError && reason.code === "overloaded");
+    return reasons.length;
   };
+  const network = (i: number, standing: "known" | "unknown" = "unknown") => ({ standing, share: `net ${i}` });
 
   for (const [cores, places] of [
     [1, 1],
@@ -96,28 +98,55 @@ describe("a stored password", () => {
   ] as const) {
     it(`waits for one of ${places} turns on ${cores} cores, and is turned away when too many wait`, async () => {
       const passwords = createPasswords(cores);
-      const asked = Array.from({ length: places + hashesWaiting.unknown + 7 }, () =>
-        passwords.verify(null, "x", "unknown"),
-      );
-      allRefused(await Promise.allSettled(asked), 7);
-      const stored = await passwords.hash(PASSWORD, "unknown");
-      assert.equal(await passwords.verify(stored, PASSWORD, "unknown"), true);
+      let running = 0;
+      const asked = Array.from({ length: hashes.unknown.all + 7 }, async (_, i) => {
+        await passwords.verify(null, "x", network(i));
+        running += 1;
+      });
+      assert.equal(refused(await Promise.allSettled(asked)), 7);
+      assert.equal(running, hashes.unknown.all);
+      const stored = await passwords.hash(PASSWORD, SOMEONE);
+      assert.equal(await passwords.verify(stored, PASSWORD, SOMEONE), true);
     });
   }
 
-  it("of a known client is verified before those of unknown ones, however many they are", async () => {
+  it("of a known client waits for few of unknown ones, however many they are", async () => {
+    const passwords = createPasswords(2);
+    const order: string[] = [];
+    const look = (i: number, standing: "known" | "unknown") =>
+      passwords.verify(null, "x", network(i, standing)).then(() => void order.push(standing));
+    const { all, perShare } = hashes.unknown;
+    const flood = Array.from({ length: all + 50 }, (_, i) => look(i, "unknown"));
+    // The first has its turn by then, and no hash has ended.
+    for (let i = 0; i < 10; i++) await Promise.resolve();
+    const known = Array.from({ length: perShare }, (_, i) => look(i, "known"));
+    const outcomes = await Promise.all([Promise.allSettled(flood), Promise.allSettled(known)]);
+    assert.deepEqual(outcomes.map(refused), [50, 0]);
+    assert.deepEqual(order.slice(0, 1 + perShare), ["unknown", ...Array(perShare).fill("known")]);
+  });
+
+  for (const standing of ["known", "unknown"] as const)
+    it(`is a hash that one ${standing} network or user cannot keep from others, nor delay by more than one`, async () => {
+      const passwords = createPasswords(2);
+      const order: string[] = [];
+      const look = (i: number) =>
+        passwords.verify(null, "x", network(i, standing)).then(() => void order.push(`net ${i}`));
+      const flood = Array.from({ length: 100 }, () => look(0));
+      const others = [look(1), look(2)];
+      const outcomes = await Promise.all([Promise.allSettled(flood), Promise.allSettled(others)]);
+      assert.deepEqual(outcomes.map(refused), [100 - hashes[standing].perShare, 0]);
+      assert.deepEqual(order.slice(0, 4), ["net 0", "net 1", "net 2", "net 0"]);
+    });
+
+  it("of an unknown client gets its turn beside one user who changes passwords all the time", async () => {
     const passwords = createPasswords(2);
     const order: string[] = [];
     const look = (standing: "known" | "unknown") =>
-      passwords.verify(null, "x", standing).then(() => void order.push(standing));
-    const flood = Array.from({ length: hashesWaiting.unknown + 50 }, () => look("unknown"));
-    const known = Array.from({ length: hashesWaiting.known + 3 }, () => look("known"));
-    const outcomes = await Promise.all([Promise.allSettled(flood), Promise.allSettled(known)]);
-    allRefused(outcomes[0], 49);
-    allRefused(outcomes[1], 3);
-    assert.deepEqual(order.slice(0, 1 + hashesWaiting.known), [
-      "unknown",
-      ...Array(hashesWaiting.known).fill("known"),
+      passwords.verify(null, "x", network(0, standing)).then(() => void order.push(standing));
+    await Promise.all([
+      ...Array.from({ length: hashes.known.perShare }, () => look("known")),
+      look("unknown"),
     ]);
+    assert.deepEqual(order.slice(0, 3), ["known", "unknown", "known"]);
   });
 });
