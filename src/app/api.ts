@@ -15,7 +15,7 @@ import {
   createPromotedDisposables,
   type PromotedDisposables,
 } from "../features/overrides/promoted-disposables.ts";
-import { createLimitsView } from "../features/quota/limits-view.ts";
+import { createLimitsView, createPublicLimitsView } from "../features/quota/limits-view.ts";
 import { createQuota, type Quota } from "../features/quota/quota.ts";
 import { createQuotaLedger } from "../features/quota/quota-ledger.ts";
 import { type ClientLimiter, createClientLimiter, createPublicRate } from "../features/rate-limit/clients.ts";
@@ -92,6 +92,7 @@ export function composeApi(deps: Deps): ApiRole {
   const publisher = createChangePublisher({ sql: stores.sql, bus, log, invalidate });
   const idempotency = createIdempotency({ sql: stores.sql, clock, log });
   const requestWork = composeRequestWork(log);
+  const publicRate = createPublicRate();
   const server = createHttpServer({
     routes: createRoutes({
       ...composeResources({ ...deps, clock, publisher, requestWork }),
@@ -109,9 +110,11 @@ export function composeApi(deps: Deps): ApiRole {
     }),
     gate: {
       authenticate: (authorization, caller) => authenticator.authenticate(authorization, caller),
+      isKnown: (authorization) => authenticator.isKnown(authorization),
       rateLimit: rateLimiter,
-      publicRate: createPublicRate(),
+      publicRate,
       limitsLeft: createLimitsView({ rateLimiter, quota }),
+      publicLimitsLeft: createPublicLimitsView(publicRate),
       idempotency,
     },
     clients,

@@ -176,9 +176,11 @@ export async function startReadyWorld(
   const cacheHits = metrics.cacheLookups.tally({ result: "memory" });
   const gate: RequestGate = {
     authenticate: (authorization) => authenticator.authenticate(authorization),
+    isKnown: (authorization) => authenticator.isKnown(authorization),
     rateLimit: rateLimiter,
     publicRate: { take: () => assert.fail("no route here is public") },
     limitsLeft: createLimitsView({ rateLimiter, quota }),
+    publicLimitsLeft: () => assert.fail("no route here is public"),
     idempotency: { begin: () => Promise.reject(new Error("not here")), drain: async () => undefined },
   };
   const server = createHttpServer({

@@ -1,4 +1,3 @@
-import { isWellFormedSecret } from "../../features/identity/api-key.ts";
 import type { ClientLimiter } from "../../features/rate-limit/clients.ts";
 import type { ErrorCode } from "../../platform/errors.ts";
 import type { Clock } from "../../platform/time/clock.ts";
@@ -13,24 +12,20 @@ const REFUSED: ReadonlySet<string> = new Set<ErrorCode>([
   "unsupported_media_type",
 ]);
 
-/** These count only without a credential: a team may mistype a path, and its actor is not known then. */
+/** These count unless the credential is known to be good: a team may mistype a path, and its actor is not known then. */
 const REFUSED_WITHOUT_CREDENTIAL: ReadonlySet<string> = new Set<ErrorCode>([
   "method_not_allowed",
   "not_found",
 ]);
 
-/** Nothing that could be a credential of ours came along; looks no credential up. */
-function hasNoCredential(authorization: string | undefined): boolean {
-  return !isWellFormedSecret(authorization?.split(" ").at(-1) ?? "");
-}
-
 /**
  * Charges a refused body to the address of the client. A team's body is not charged: the team has a rate of its own, and
  * may share the address with others.
+ * @param isKnown see `Authenticator.isKnown`
  * @param code the refusal; null: the request was not refused
  */
 export function chargeRefusedBody(
-  clients: ClientLimiter,
+  { clients, isKnown }: { clients: ClientLimiter; isKnown(authorization: string): boolean },
   request: HttpRequest,
   code: string | null,
   clock: Pick<Clock, "monotonic">,
@@ -40,7 +35,7 @@ export function chargeRefusedBody(
   const isRefused =
     REFUSED.has(code) ||
     (code === "unauthorized" && authorization === undefined) ||
-    (REFUSED_WITHOUT_CREDENTIAL.has(code) && hasNoCredential(authorization));
+    (REFUSED_WITHOUT_CREDENTIAL.has(code) && !isKnown(authorization ?? ""));
   if (!isRefused) return;
   clients.charge(request.clientAddress, 1, clock.monotonic());
 }

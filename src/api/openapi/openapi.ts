@@ -2,7 +2,7 @@ import type * as v from "valibot";
 import { LIMITS } from "../../config/limits/limits.ts";
 import { ERRORS, type ErrorCode } from "../../platform/errors.ts";
 import type { RetainedHeader } from "../request/request.ts";
-import { jsonBounds, type Route, type Success } from "../routing/route.ts";
+import { jsonBounds, type Route, type Success, tellsClientRate } from "../routing/route.ts";
 import { named } from "../schemas/fields.ts";
 import { ProblemSchema } from "../schemas/problem.ts";
 import { errorsOf, problemExample } from "./errors.ts";
@@ -10,8 +10,12 @@ import { createSchemas, type Json, type Schemas } from "./schemas.ts";
 import { TAGS } from "./tags.ts";
 import { webhooksOf } from "./webhooks.ts";
 
-/** Thrown before the sender is authenticated, so that the answer cannot state the team's limits. */
-const BEFORE_AUTHENTICATION: ReadonlySet<ErrorCode> = new Set(["unauthorized", "uri_too_long"]);
+/** Thrown before it is known whose limits the answer could state: those of a team are, once the sender is authenticated. */
+function isBeforeLimits(code: ErrorCode, route: Route): boolean {
+  return code === "uri_too_long" || (code === "unauthorized" && route.access !== "public");
+}
+
+const tellsLimits = (route: Route) => route.access !== "public" || tellsClientRate(route);
 
 const header = (name: string) => ({ $ref: `#/components/headers/${name}` });
 
@@ -22,12 +26,12 @@ const RATE_LIMIT_HEADERS = {
 
 const stringHeader = (description: string): Json => ({ description, schema: { type: "string" } });
 
-function problemResponse(status: number, codes: ErrorCode[], limited: boolean): Json {
+function problemResponse(status: number, codes: ErrorCode[], route: Route): Json {
   const headers: Json = { "X-Request-Id": header("RequestId") };
   if (status === 401) headers["WWW-Authenticate"] = header("WwwAuthenticate");
   if (status === 429 || status === 503 || codes.includes("idempotency_in_flight"))
     headers["Retry-After"] = header("RetryAfter");
-  if (limited && !codes.every((code) => BEFORE_AUTHENTICATION.has(code)))
+  if (tellsLimits(route) && !codes.every((code) => isBeforeLimits(code, route)))
     Object.assign(headers, RATE_LIMIT_HEADERS);
   return {
     description: codes.map((code) => `\`${code}\`: ${ERRORS[code].title}`).join("; "),
@@ -60,7 +64,7 @@ function successResponse(success: Success, route: Route, schemas: Schemas): Json
     description,
     headers: {
       "X-Request-Id": header("RequestId"),
-      ...(route.access === "public" ? {} : RATE_LIMIT_HEADERS),
+      ...(tellsLimits(route) ? RATE_LIMIT_HEADERS : {}),
       ...(route.idempotent === true ? { "Idempotent-Replayed": header("IdempotentReplayed") } : {}),
       ...Object.fromEntries(own),
     },
@@ -79,7 +83,7 @@ function responsesOf(route: Route, schemas: Schemas): Json {
   const statuses = new Set(codes.map((code) => ERRORS[code].status));
   for (const status of [...statuses].sort((a, b) => a - b)) {
     const ofStatus = codes.filter((code) => ERRORS[code].status === status);
-    responses[status] ??= problemResponse(status, ofStatus, route.access !== "public");
+    responses[status] ??= problemResponse(status, ofStatus, route);
   }
   return responses;
 }
@@ -231,7 +235,8 @@ function components(schemas: Schemas): Json {
       RateLimitPolicy: stringHeader(
         "The limits that this request is subject to (IETF httpapi draft): `q` requests in `w` seconds. Of the team's rates, " +
           "`rate` is that of verifications and submitted lists, `read` of other requests that only read, `write` of other " +
-          "requests that change something; live and test credentials have one each. `quota` is the daily quota.",
+          "requests that change something; live and test credentials have one each. `quota` is the daily quota. Where no credential " +
+          "is needed, `client` is the rate of the client's address.",
       ),
       RateLimit: stringHeader("What is left of them (IETF httpapi draft): `r` requests, for `t` seconds."),
       IdempotentReplayed: {

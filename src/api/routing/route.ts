@@ -126,6 +126,14 @@ export function acceptsBody({ body, signedBody, incoming }: RouteInfo): boolean 
   return body !== undefined || signedBody !== undefined || incoming !== undefined;
 }
 
+/**
+ * The answers tell the rate of the client's address: those of the API. Pages and their files are the same for all clients, and may
+ * be kept by a cache between.
+ */
+export function tellsClientRate({ rate, path }: Pick<RouteInfo, "rate" | "path">): boolean {
+  return rate === "client" && path.startsWith("/v1/");
+}
+
 export interface Input<P, Q, B> {
   params: P;
   query: Q;

@@ -24,6 +24,8 @@ export interface RequestGate {
    * @throws AppError `unauthorized`; `rate_limited` when the caller's address has sent too many unknown credentials
    */
   authenticate(authorization: string, caller?: Caller): MaybePromise<Actor>;
+  /** True for a credential that is in memory and good; looks none up. */
+  isKnown(authorization: string): boolean;
   rateLimit: {
     /** Takes one request from the bucket that the actor's team has for the class. @throws AppError `rate_limited` */
     take(actor: Actor, rateClass: RateClass): MaybePromise<void>;
@@ -35,6 +37,8 @@ export interface RequestGate {
   idempotency: Idempotency;
   /** The limits of the request's class, for every answer to the actor; null: none are named. */
   limitsLeft(actor: Actor, rateClass: RateClass): RateLimitState | null;
+  /** The rate of a client's address, for every answer of a route that it is taken from. */
+  publicLimitsLeft(address: string, nowMs: number): RateLimitState;
 }
 
 /**

@@ -20,6 +20,7 @@ import {
   writeWithBackPressure,
 } from "../reply/respond.ts";
 import type { RequestIds } from "../request/request-id.ts";
+import { tellsClientRate } from "../routing/route.ts";
 import { type Cors, createCors } from "./cors.ts";
 import type { RequestGate } from "./dispatch.ts";
 import { type HttpExchange, routePatternOf } from "./http-exchange.ts";
@@ -32,7 +33,7 @@ import {
 } from "./observe.ts";
 
 export interface ReplySenderDeps {
-  gate: Pick<RequestGate, "authenticate" | "limitsLeft">;
+  gate: Pick<RequestGate, "authenticate" | "isKnown" | "limitsLeft" | "publicLimitsLeft">;
   clients: ClientLimiter;
   log: Logger;
   metrics: Metrics;
@@ -74,7 +75,8 @@ export class ReplySender {
   send(exchange: HttpExchange, answer: HttpReply, close: boolean): void {
     const { request, response } = exchange;
     const reply = request.method === "HEAD" ? answer : this.#hold(exchange, answer);
-    chargeRefusedBody(this.#deps.clients, request, reply.code, this.#deps.clock);
+    const { clients, gate, clock } = this.#deps;
+    chargeRefusedBody({ clients, isKnown: gate.isKnown }, request, reply.code, clock);
     const options = this.#optionsFor(exchange, reply, close);
     if (hasStream(reply) && !options.headOnly) {
       this.#stream(exchange, reply, options);
@@ -160,9 +162,15 @@ export class ReplySender {
 
   /** An answer is worth more than its limits' description, and an exception here would end the process. */
   #limitsLeft({ request, match }: HttpExchange): RateLimitState | null {
-    if (request.actor === null || match === null || match.route.access === "public") return null;
+    if (match === null) return null;
+    const { gate, clock } = this.#deps;
+    const { route } = match;
     try {
-      return this.#deps.gate.limitsLeft(request.actor, match.route.rate);
+      if (route.access === "public")
+        return tellsClientRate(route)
+          ? gate.publicLimitsLeft(request.clientAddress, clock.monotonic())
+          : null;
+      return request.actor === null ? null : gate.limitsLeft(request.actor, route.rate);
     } catch (error) {
       this.#deps.log.error({ err: error, request_id: request.id }, "the rate limit could not be described");
       return null;

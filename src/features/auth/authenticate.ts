@@ -47,6 +47,8 @@ export interface Authenticator {
    *   without Postgres; `overloaded` beyond LIMITS.keys.lookupsInFlight.
    */
   authenticate(authorization: string, caller?: Caller): Actor | Promise<Actor>;
+  /** True for the header of a credential that is in memory and good; looks none up. */
+  isKnown(authorization: string): boolean;
   /** Drops the cached data of the subject, in this process. */
   invalidate(change: AuthChange): void;
   /** Calls `listener` whenever the operator's lists have changed, or may have: changes may have been missed. */
@@ -169,6 +171,12 @@ class CachingAuthenticator implements Authenticator {
     if (!isWellFormedSecret(secret)) throw this.#charges.charge(MISTYPED, caller);
     if (this.#cache.isUnknown(hash, nowMs)) throw this.#charges.charge(UNKNOWN, caller);
     return this.#charges.lookUp(() => this.#lookUp(hash), caller, this.#inFlight.has(hash));
+  }
+
+  isKnown(authorization: string): boolean {
+    const secret = readSecret(authorization);
+    const entry = typeof secret === "string" ? this.#cache.get(hashSecret(secret)) : undefined;
+    return entry !== undefined && this.#isUsable(entry, this.#deps.clock.monotonic());
   }
 
   /** The header of an API key as most write it that was hashed lately; null: it has to be looked at. */

@@ -1,3 +1,4 @@
+import { LIMITS } from "../../config/limits/limits.ts";
 import type { TierLimits } from "../../config/tiers.ts";
 import type { Actor } from "../identity/actor.ts";
 import {
@@ -7,16 +8,9 @@ import {
   type RateSettings,
   rateOf,
 } from "../rate-limit/classes.ts";
+import type { AddressRate, LimitState } from "../rate-limit/clients.ts";
 import type { RateLimiter } from "../rate-limit/rate-limit.ts";
 import type { Quota } from "./quota.ts";
-
-/** How much of a limit is left, and when that changes. */
-interface LimitState {
-  /** Requests that may be made now. */
-  remaining: number;
-  /** Whole seconds within which no more than `remaining` may be made. */
-  resetS: number;
-}
 
 export interface LimitsView {
   limits: RateSettings & Pick<TierLimits, "dailyQuota">;
@@ -84,6 +78,17 @@ function policiesOf(limits: LimitsView["limits"]): Policies {
 function ratePolicy(limits: RateSettings, rateClass: RateClass): string {
   const { ratePerS, burst } = rateOf(limits, rateClass);
   return `"${POLICY_NAMES[rateClass]}";q=${burst};w=${Math.max(1, Math.ceil(burst / ratePerS))}`;
+}
+
+/** The rate of a client's address, as `createLimitsView` describes those of a team. */
+export function createPublicLimitsView(publicRate: Pick<AddressRate, "snapshot">) {
+  const { burst, unitsPerS } = LIMITS.publicRate;
+  const name = "client";
+  const policy = `"${name}";q=${burst};w=${Math.max(1, Math.ceil(burst / unitsPerS))}`;
+  return (address: string, nowMs: number): RateLimitState => {
+    const { remaining, resetS } = publicRate.snapshot(address, nowMs);
+    return { policy, name, rate: remaining, rateResetS: resetS, quota: NO_QUOTA, quotaResetS: 0 };
+  };
 }
 
 /**

@@ -12,6 +12,14 @@ export interface ClientLimits {
   remembered: number;
 }
 
+/** How much of a limit is left, and when that changes. */
+export interface LimitState {
+  /** Requests that may be made now. */
+  remaining: number;
+  /** Whole seconds within which no more than `remaining` may be made. */
+  resetS: number;
+}
+
 /**
  * Limits the load from unauthenticated clients, by address: a token bucket for each IPv4 address or IPv6 /64, and one of
  * `clientsPerSite` times the size for each IPv6 /48. It is local to the process, so that it needs no other service. One
@@ -27,6 +35,7 @@ export interface ClientLimiter {
   charge(address: string, units: number, nowMs: number): void;
   /** Why nothing that may cost a unit is done for the client now: `rate_limited` with the seconds to wait; null: it is. */
   refusal(address: string, nowMs: number): AppError | null;
+  snapshot(address: string, nowMs: number): LimitState;
 }
 
 const REFUSED_TOO_OFTEN =
@@ -42,6 +51,8 @@ export function createClientLimiter(
 ): ClientLimiter {
   const fullAtMs = new LRUCache<string, number>(upTo(limits.remembered));
   const unitMs = 1000 / limits.unitsPerS;
+  /** Of a unit of a site, whose bucket is `clientsPerSite` times as large and fills in the same time. */
+  const siteUnitMs = unitMs / limits.clientsPerSite;
   const emptyMs = limits.burst * unitMs;
   const deepestMs = (limits.burst + limits.debt) * unitMs;
   /** By their seconds: refusals come by the thousand, and each new error costs a stack. */
@@ -58,6 +69,19 @@ export function createClientLimiter(
     return fullMs === undefined ? 0 : Math.max(0, fullMs - nowMs - emptyMs + ofUnitMs);
   }
 
+  /** Whole units that are left. */
+  function unitsLeft(key: string, ofUnitMs: number, nowMs: number): number {
+    const emptiedMs = Math.max(0, (fullAtMs.get(key) ?? nowMs) - nowMs);
+    return Math.max(0, Math.floor((emptyMs - emptiedMs) / ofUnitMs));
+  }
+
+  /** Until the client may do something that costs a unit. */
+  function clientWaitMs(address: string, nowMs: number): number {
+    const site = clientSite(address);
+    const ofSite = site === null ? 0 : waitMs(site, siteUnitMs, nowMs);
+    return Math.max(waitMs(clientNetwork(address), unitMs, nowMs), ofSite);
+  }
+
   function refusalFor(ms: number): AppError {
     const retryAfterS = Math.ceil(ms / 1000);
     const known = refusals.get(retryAfterS);
@@ -67,7 +91,6 @@ export function createClientLimiter(
     return refusal;
   }
 
-  const siteUnitMs = unitMs / limits.clientsPerSite;
   return {
     charge(address, units, nowMs) {
       take(clientNetwork(address), units * unitMs, nowMs);
@@ -77,28 +100,35 @@ export function createClientLimiter(
     refusal(address, nowMs) {
       // Most of the time no address is charged anything.
       if (fullAtMs.size === 0) return null;
-      const site = clientSite(address);
-      const ms = Math.max(
-        waitMs(clientNetwork(address), unitMs, nowMs),
-        site === null ? 0 : waitMs(site, siteUnitMs, nowMs),
-      );
+      const ms = clientWaitMs(address, nowMs);
       return ms > 0 ? refusalFor(ms) : null;
+    },
+    snapshot(address, nowMs) {
+      const site = clientSite(address);
+      const own = unitsLeft(clientNetwork(address), unitMs, nowMs);
+      const remaining = site === null ? own : Math.min(own, unitsLeft(site, siteUnitMs, nowMs));
+      return { remaining, resetS: Math.max(1, Math.ceil(clientWaitMs(address, nowMs) / 1000)) };
     },
   };
 }
 
 /** The rate of a network address at routes that need no credential. */
-export function createPublicRate(limits: ClientLimits = LIMITS.publicRate) {
+export interface AddressRate extends Pick<ClientLimiter, "snapshot"> {
+  /** @throws AppError `rate_limited` */
+  take(address: string, nowMs: number): void;
+}
+
+export function createPublicRate(limits: ClientLimits = LIMITS.publicRate): AddressRate {
   const clients = createClientLimiter(
     limits,
     "Too many requests without a credential come from this network address.",
   );
   return {
-    /** @throws AppError `rate_limited` */
-    take(address: string, nowMs: number): void {
+    take(address, nowMs) {
       const refusal = clients.refusal(address, nowMs);
       if (refusal !== null) throw refusal;
       clients.charge(address, 1, nowMs);
     },
+    snapshot: clients.snapshot,
   };
 }

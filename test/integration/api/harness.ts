@@ -14,7 +14,7 @@ import { createHttpServer, type HttpLimits } from "../../../src/api/server/serve
 import { LIMITS } from "../../../src/config/limits/limits.ts";
 import { effectiveLimits } from "../../../src/config/tiers.ts";
 import type { Actor } from "../../../src/features/identity/actor.ts";
-import { NO_QUOTA } from "../../../src/features/quota/limits-view.ts";
+import { createPublicLimitsView, NO_QUOTA } from "../../../src/features/quota/limits-view.ts";
 import { type ClientLimiter, createClientLimiter } from "../../../src/features/rate-limit/clients.ts";
 import type { EarlyAdmission } from "../../../src/features/verify/answer/early-admission.ts";
 import type { VerificationResult } from "../../../src/features/verify/answer/verification-result.ts";
@@ -90,6 +90,7 @@ export function openGate(overrides: Partial<RequestGate> = {}): RequestGate {
       if (authorization === "Bearer good") return actor;
       throw new AppError("unauthorized", "The credential is missing or unknown.");
     },
+    isKnown: (authorization) => authorization === "Bearer good",
     rateLimit: { take: () => {} },
     publicRate: { take: () => {} },
     idempotency: {
@@ -104,6 +105,7 @@ export function openGate(overrides: Partial<RequestGate> = {}): RequestGate {
       quota: NO_QUOTA,
       quotaResetS: 0,
     }),
+    publicLimitsLeft: createPublicLimitsView({ snapshot: () => ({ remaining: 7, resetS: 2 }) }),
     ...overrides,
   };
 }

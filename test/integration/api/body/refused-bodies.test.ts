@@ -73,8 +73,8 @@ describe("refused bodies", () => {
     ["without a credential", { path: "/v1/echo" }, 401],
     ["for a path that does not exist", { path: "/v1/nothing" }, 404],
     [
-      "for such a path with any header",
-      { path: "/v1/nothing", fields: [JSON_TYPE, "Authorization: Bearer x"] },
+      "for such a path with a forged key",
+      { path: "/v1/nothing", fields: [JSON_TYPE, `Authorization: Bearer ${newSecret("live")}`] },
       404,
     ],
   ];
@@ -120,10 +120,10 @@ describe("refused bodies", () => {
     for (const client of clients) client.destroy();
   });
 
-  it("with a credential are not charged for a path that does not exist", async () => {
+  it("with a credential that is known are not charged for a path that does not exist", async () => {
     const { server } = await serve();
     servers.push(server);
-    const sent = { path: "/v1/nothing", fields: [JSON_TYPE, `Authorization: Bearer ${newSecret("live")}`] };
+    const sent = { path: "/v1/nothing", fields: [JSON_TYPE, AUTHORIZATION] };
     for (let i = 0; i < 2 * BURST; i++) assert.equal((await post(server, sent)).status, 404);
     assert.equal((await post(server)).status, 201);
   });

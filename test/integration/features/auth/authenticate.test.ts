@@ -42,6 +42,7 @@ describe("authentication", () => {
   it("identifies the caller by live key, test key and session; synchronously the second time", async (t) => {
     const process = await startProcess(t, stores);
     const team = await newTeam(sql, "pro");
+    assert.equal(process.authenticator.isKnown(bearer(team.liveKey)), false, "it is not looked up for that");
     const live = await ask(process, team.liveKey);
     assert.equal(live.teamId, team.teamId);
     assert.equal(live.userId, team.userId);
@@ -52,6 +53,8 @@ describe("authentication", () => {
     assert.equal((await ask(process, team.sessionToken)).livemode, true);
     assert.equal(process.authenticator.authenticate(bearer(team.liveKey)), live);
     assert.equal(process.authenticator.authenticate(`bearer  ${team.liveKey} `), live);
+    for (const secret of [team.liveKey, team.sessionToken])
+      assert.equal(process.authenticator.isKnown(bearer(secret)), true);
   });
 
   it("refuses an invalid credential, without a look-up where its form is wrong", async (t) => {
@@ -64,6 +67,8 @@ describe("authentication", () => {
     const stranger = newSecret("live");
     await assert.rejects(ask(process, stranger), { code: "unauthorized" });
     assert.throws(() => process.authenticator.authenticate(bearer(stranger)), { code: "unauthorized" });
+    for (const header of [...formless, bearer(stranger)])
+      assert.equal(process.authenticator.isKnown(header), false);
   });
 
   it("carries the operator's limits and the team's blocklist", async (t) => {
@@ -139,6 +144,7 @@ describe("a credential that changes", () => {
     await a.publisher.transact(async (tx) => {
       await tx`update api_keys set revoked_at = now() where team_id = ${teamId}`;
     });
+    assert.equal(a.authenticator.isKnown(bearer(liveKey)), false);
     assert.equal(isCached(a, liveKey), false, "its own process knows at once");
     await eventually(() => !isCached(b, liveKey));
     await assert.rejects(ask(b, liveKey), { code: "unauthorized" });

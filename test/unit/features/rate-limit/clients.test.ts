@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";
-import { createClientLimiter } from "../../../../src/features/rate-limit/clients.ts";
+import { createClientLimiter, createPublicRate } from "../../../../src/features/rate-limit/clients.ts";
 import fc from "../../../support/properties.ts";
 
 const { burst, unitsPerS, debt, clientsPerSite } = LIMITS.clients;
@@ -93,5 +93,35 @@ describe("what clients have refused", () => {
         }
       }),
     );
+  });
+});
+
+describe("what is left to a client", () => {
+  const { publicRate } = LIMITS;
+  const unitMs = 1_000 / publicRate.unitsPerS;
+  const { burst: most } = publicRate;
+  const IPV6 = "2001:db8:0:1::1";
+
+  it("is as many requests as are taken, and the time to the next", () => {
+    for (const address of [CLIENT, IPV6]) {
+      const rate = createPublicRate();
+      assert.deepEqual(rate.snapshot(address, 0), { remaining: most, resetS: 1 });
+      for (let left = most - 1; left >= 0; left--) {
+        rate.take(address, 0);
+        assert.equal(rate.snapshot(address, 0).remaining, left);
+      }
+      assert.throws(() => rate.take(address, 0), { code: "rate_limited" });
+      assert.deepEqual(rate.snapshot(address, 0), { remaining: 0, resetS: 1 });
+      assert.equal(rate.snapshot(address, 2 * unitMs).remaining, 2);
+      assert.equal(rate.snapshot(address, 1e9).remaining, most);
+    }
+  });
+
+  it("is no more than its site has", () => {
+    const rate = createPublicRate();
+    for (let client = 2; client <= 1 + publicRate.clientsPerSite; client++)
+      for (let i = 0; i < most - 1; i++) rate.take(`2001:db8:0:${client}::1`, 0);
+    assert.equal(rate.snapshot(IPV6, 0).remaining, publicRate.clientsPerSite);
+    assert.equal(rate.snapshot("2001:db8:1::1", 0).remaining, most);
   });
 });
