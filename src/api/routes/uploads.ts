@@ -1,9 +1,11 @@
+import * as v from "valibot";
 import { LIMITS } from "../../config/limits/limits.ts";
 import type { Uploads } from "../../features/uploads/uploads.ts";
 import { LIST_ERROR_CODES } from "../../platform/job-errors.ts";
 import { fileBodyOf } from "../body/file-body.ts";
-import { PageQuerySchema, pageSuccess, readPageRequest } from "../request/paging.ts";
+import { PageQueryEntries, pageSuccess, readPageRequest } from "../request/paging.ts";
 import { incomingRoute, type Route, teamRoute } from "../routing/route.ts";
+import { booleanParameter } from "../schemas/fields.ts";
 import { FileOptionsSchema, readSourceOptions } from "../schemas/file-options.ts";
 import {
   CreatedUploadSchema,
@@ -83,9 +85,17 @@ function listRoute(uploads: Uploads): Route {
       "Newest first, each as it was last seen: of an `open` one the bytes may have come, by its URL; to look at it, or a " +
       "job of it, tells.",
     errors: ["feature_unconfigured"],
-    query: PageQuerySchema,
+    query: v.strictObject({
+      ...PageQueryEntries,
+      unused: v.optional(
+        booleanParameter(
+          "`true`: only those whose bytes are there and of which there is no job, so that nothing but its age removes them.",
+        ),
+      ),
+    }),
     success: pageSuccess("A page of the uploads", UploadSchema, [uploadExample]),
-    handler: ({ query }, actor) => uploads.list(actor, readPageRequest(query)),
+    handler: ({ query }, actor) =>
+      uploads.list(actor, { ...readPageRequest(query), unusedOnly: query.unused === true }),
   });
 }
 

@@ -87,6 +87,7 @@ const uploadEntries = {
     instantField("Until then the bytes of an open upload are taken; null once they have come."),
   ),
   kept_until: instantField("It is removed soon after, unless a job has yet to read it."),
+  jobs: countField("Jobs that were made of it and have not been removed."),
 };
 export const UploadSchema = named("Upload", v.object(uploadEntries));
 
@@ -273,6 +274,7 @@ export const uploadExample = {
   created_at: "2026-01-01T12:00:00.000Z",
   expires_at: null,
   kept_until: "2026-01-31T12:00:00.000Z",
+  jobs: 0,
 };
 export const createdUploadExample = {
   ...uploadExample,

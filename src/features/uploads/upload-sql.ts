@@ -23,6 +23,8 @@ export interface UploadRow {
   partBytes: number | null;
   expiresAt: Date;
   createdAt: Date;
+  /** Jobs of it that have not been removed. */
+  jobs: number;
 }
 
 export interface NewUpload {
@@ -42,7 +44,8 @@ export function uploadKey(teamId: string, uploadId: string): string {
 
 const columns = (sql: Queryable) => sql`
   id, team_id as "teamId", livemode, filename, object_key as key, status, bytes, etag, multipart_id as "multipartId",
-  part_bytes as "partBytes", expires_at as "expiresAt", created_at as "createdAt"`;
+  part_bytes as "partBytes", expires_at as "expiresAt", created_at as "createdAt",
+  (select count(*)::int from jobs j where j.upload_id = uploads.id and j.removed_at is null) as jobs`;
 
 const ago = (sql: Queryable, ms: number) => sql`now() - ${ms} * interval '1 millisecond'`;
 
@@ -101,16 +104,18 @@ export async function findUpload(sql: Queryable, teamId: string, id: string): Pr
   return row ?? null;
 }
 
-/** Newest first. */
+/** Newest first. @param page `unusedOnly`: stored ones without a job */
 export async function listUploads(
   sql: Queryable,
   teamId: string,
-  page: { limit: number; after: string | null; testOnly: boolean },
+  page: { limit: number; after: string | null; testOnly: boolean; unusedOnly: boolean },
 ): Promise<UploadRow[]> {
   return sql<UploadRow[]>`
     select ${columns(sql)} from uploads
     where team_id = ${teamId} and removed_at is null and (${page.after}::text is null or id < ${page.after})
       and not (${page.testOnly} and livemode)
+      and (not ${page.unusedOnly} or (status = 'stored' and not exists (
+        select from jobs j where j.upload_id = uploads.id and j.removed_at is null)))
     order by id desc limit ${page.limit}`;
 }
 

@@ -35,6 +35,8 @@ export interface Upload {
   expires_at: string | null;
   /** Time of its removal, unless a job still reads it. */
   kept_until: string;
+  /** Jobs of it that have not been removed. */
+  jobs: number;
 }
 
 /** @param retentionDays the retention of results */
@@ -52,6 +54,7 @@ export function renderUpload(row: UploadRow, retentionDays: number): Upload {
     created_at: row.createdAt.toISOString(),
     expires_at: isOpen ? row.expiresAt.toISOString() : null,
     kept_until: new Date(keptUntilMs).toISOString(),
+    jobs: row.jobs,
   };
 }
 

@@ -50,8 +50,11 @@ export interface Uploads {
   create(actor: Actor, input: NewUploadInput): Promise<CreatedUpload>;
   /** Receives a file through this process. */
   receive: ReceiveUpload;
-  /** Newest first, each as last seen: `get` looks for bytes that came by a URL. */
-  list(actor: Actor, ask: PageRequest): Promise<Page<Upload>>;
+  /**
+   * Newest first, each as last seen: `get` looks for bytes that came by a URL.
+   * @param ask `unusedOnly`: those whose bytes are there and that no job was made of
+   */
+  list(actor: Actor, ask: PageRequest & { unusedOnly: boolean }): Promise<Page<Upload>>;
   /** @throws AppError `not_found`, `bulk_too_large` */
   get(actor: Actor, id: string): Promise<Upload>;
   listParts: ListUploadParts;
@@ -167,7 +170,8 @@ function createStoredUploads({ sql, storage, receive, preview, retentionDays }: 
     receive,
     preview,
     async list({ teamId, livemode }, ask) {
-      const page = { after: ask.after, limit: ask.limit + 1, testOnly: !livemode };
+      const { after, limit, unusedOnly } = ask;
+      const page = { after, limit: limit + 1, testOnly: !livemode, unusedOnly };
       const rows = await listUploads(sql, teamId, page);
       return pageOf(rows, ask, (row) => row.id, render);
     },

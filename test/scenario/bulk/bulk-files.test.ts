@@ -53,6 +53,33 @@ async function assertAnswered(id: string): Promise<void> {
   assert.ok(csv.startsWith("name;email;note;;rcpt_verdict;"), csv);
 }
 
+describe("an upload", () => {
+  it("says how many jobs there are of it, and is listed apart while there are none", async () => {
+    const { liveKey: key } = await deployment.team("enterprise");
+    const used = await uploaded(api, key, LIST);
+    const unused = await uploaded(api, key, LIST);
+    await api.send("POST", "/v1/uploads", { key, body: { filename: "not sent.csv" } });
+    const jobs: string[] = [];
+    for (let i = 0; i < 2; i++) jobs.push((await submitAs(api, key, { upload_id: used })).body.id);
+    const listed = async (query: string) => {
+      type Uploads = { data: { id: string; jobs: number }[] };
+      const { body } = await api.send<Uploads>("GET", `/v1/uploads?${query}`, { key });
+      return body.data.map(({ id, jobs }) => [id, jobs]);
+    };
+    assert.deepEqual((await listed("unused=false")).slice(1), [
+      [unused, 0],
+      [used, 2],
+    ]);
+    assert.deepEqual(await listed("unused=true"), [[unused, 0]]);
+    for (const id of jobs)
+      assert.equal((await api.send("DELETE", `/v1/bulk-jobs/${id}`, { key })).status, 204);
+    assert.deepEqual(await listed("unused=true"), [
+      [unused, 0],
+      [used, 0],
+    ]);
+  });
+});
+
 describe("a list", () => {
   it("that was uploaded is a job, analysed and answered in the background", async () => {
     const upload_id = await uploaded(api, team.liveKey, LIST, "my%20list.csv");
