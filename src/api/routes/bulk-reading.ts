@@ -37,7 +37,8 @@ const RESULTS_DESCRIPTION =
   "`rcpt_reason`, `rcpt_risk_score`, `rcpt_email`, `rcpt_did_you_mean`, `rcpt_catch_all`, `rcpt_role`, " +
   "`rcpt_disposable`, `rcpt_mx_provider`, and of a job with `evidence` `rcpt_smtp_stage`, `rcpt_smtp_code`, " +
   "`rcpt_smtp_enhanced_code`, `rcpt_smtp_reply`, `rcpt_smtp_rule`, `rcpt_mx_host`. It always begins with a header: columns of a list without one are " +
-  "called `column_1` and so on, the one of addresses in a request `email`. JSONL " +
+  "called `column_1` and so on, the one of addresses in a request `email`. It begins with a byte order mark where the list did, " +
+  "was a workbook, or is in UTF-8 and has `escape_formulas`. JSONL " +
   "(`format=jsonl`, `application/x-ndjson`) has a line for each row: the result of a single verification with `row` " +
   "(from 1), `input`, `duplicate_of`, the row whose result this one copies, and, of files, `columns`. Of a " +
   "job with `split_cells` a row whose cell has several addresses has their values in our columns of CSV with `;` between them, and in " +

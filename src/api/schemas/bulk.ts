@@ -96,8 +96,9 @@ const submission = v.strictObject({
     v.pipe(
       v.boolean(),
       v.description(
-        "Put an apostrophe before cells of the CSV results that a spreadsheet would take for a formula. It changes " +
-          "values: yours come back as they were without it.",
+        "Put an apostrophe before cells of the CSV results that a spreadsheet would take for a formula, and a byte order mark " +
+          "before the results of a list in UTF-8, since Excel expects another encoding without one. It changes values: yours come " +
+          "back as they were without it.",
       ),
     ),
     false,

@@ -44,6 +44,44 @@ async function jobOfWorkbook(bytes: Buffer, options: Record<string, unknown> = {
   return ended(api, team.liveKey, body.id);
 }
 
+/** As bytes: a text that was decoded has lost its byte order mark. */
+async function resultBytes(id: string, query = "", headers: Record<string, string> = {}): Promise<Buffer> {
+  const response = await fetch(`${api.url}/v1/bulk-jobs/${id}/results?${query}`, {
+    headers: { Authorization: `Bearer ${team.liveKey}`, ...headers },
+  });
+  return Buffer.from(await response.arrayBuffer());
+}
+
+const MARK = "\ufeff";
+
+describe("results for a spreadsheet", () => {
+  it("begin with a byte order mark, also those by verdict and from a range", async () => {
+    const { id } = await jobOfWorkbook(WORKBOOK);
+    const all = await resultBytes(id);
+    assert.ok(all.toString().startsWith(`${MARK}Name,Email,Notes,rcpt_verdict,`), all.toString());
+    assert.ok(all.includes("\nB\u00f6,missing-w2@plain.test,"));
+    const half = all.length >> 1;
+    const ranges = [await resultBytes(id, "", { Range: `bytes=0-${half}` })];
+    ranges.push(await resultBytes(id, "", { Range: `bytes=${half + 1}-` }));
+    assert.deepEqual(Buffer.concat(ranges), all);
+    const invalid = (await resultBytes(id, "verdict=invalid")).toString();
+    assert.match(invalid, /^\ufeffName,Email,[^\n]*\r\nB\u00f6,missing-w2@plain\.test,[^\n]*\r\nCy,/);
+    assert.ok(!(await resultBytes(id, "format=jsonl")).includes(MARK));
+  });
+
+  it("are those of addresses in a request whose formulas are guarded, too", async () => {
+    for (const escape_formulas of [true, false]) {
+      const { body } = await submitAs(api, team.liveKey, {
+        emails: ["J\u00f6rg <exists@plain.test>"],
+        escape_formulas,
+      });
+      await ended(api, team.liveKey, body.id);
+      const text = (await resultBytes(body.id)).toString();
+      assert.ok(text.startsWith(`${escape_formulas ? MARK : ""}email,rcpt_verdict,`), text);
+    }
+  });
+});
+
 describe("a workbook", () => {
   it("is verified by its first sheet that is not hidden; the results are CSV", async () => {
     const job = await jobOfWorkbook(WORKBOOK);

@@ -12,7 +12,10 @@ export interface SourceLayout extends Dialect {
   columns: number;
   /** Names of the columns, latin1; null: the source has none. */
   header: string[] | null;
-  /** The source began with a byte order mark, and so do the results. */
+  /**
+   * CSV results begin with a byte order mark: the source did, or was a workbook, or they are meant for a spreadsheet
+   * (`escape_formulas`). Without one Excel takes UTF-8 for windows-1252.
+   */
   bom: boolean;
   /**
    * Set when cells were split: each record then has two fields of ours (split/splitter.ts) before those of the list, and

@@ -131,7 +131,7 @@ function detectColumns(
     skipped_lines: linesAbove(head, sample, { header: headerAt, firstRow }),
     sheet: options.sheetRead ?? null,
   };
-  const layout = { ...dialect, emailColumn: index, header, bom: options.bom };
+  const layout = { ...dialect, emailColumn: index, header, bom: options.bom || columns.sheet !== null };
   const firstByte = (firstRow === 0 ? starts[0] : ends[firstRow - 1]) ?? 0;
   return { ok: true, layout, firstByte, columns, candidates, warnings: [], rows, shape: sample.shape };
 }

@@ -193,7 +193,7 @@ class JsonlRows implements RowsFormat, PartsWriter {
 }
 
 /**
- * CSV by RFC 4180, with the delimiter of the job and the byte order mark of its source. Or JSONL: a line for each row, with
+ * CSV by RFC 4180, with the delimiter of the job, and a byte order mark if its layout says so. Or JSONL: a line for each row, with
  * its result, `row` (from 1), `input`, `duplicate_of`, and `columns` if the source has further ones. If cells were split,
  * the addresses of a row are joined again (split/rows.ts).
  */

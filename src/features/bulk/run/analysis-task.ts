@@ -21,7 +21,7 @@ import {
   analyseSource,
   type ScannedSource,
 } from "../analysis/analyse.ts";
-import type { JobProblem, SourceOptions } from "../analysis/layout.ts";
+import type { JobProblem, SourceLayout, SourceOptions } from "../analysis/layout.ts";
 import { createRepeatFinder, type RepeatFinder } from "../analysis/repeat-finder.ts";
 import { writeRepeatsIndex } from "../analysis/repeats-index.ts";
 import { settleAnalysis } from "../analysis/settle-analysis.ts";
@@ -189,10 +189,16 @@ function columnsLine({ columns, warnings }: SourceFindings) {
   };
 }
 
+/** Columns keep their bytes: a byte order mark, which says UTF-8, is added only to text that is. UTF-16 was made UTF-8. */
+function layoutOfResults({ layout, columns }: ScannedSource, { escape_formulas }: JobOptions): SourceLayout {
+  const isUtf8 = columns.encoding.startsWith("utf-");
+  return { ...layout, bom: layout.bom || (escape_formulas === true && isUtf8) };
+}
+
 async function analyse(attempt: Attempt, finder: RepeatFinder): Promise<void> {
   const { deps, task, control, report } = attempt;
   const read = await report.phase("read", () => readSource(attempt, finder));
-  const { layout, place, rows, malformed, empty, chunks: cut } = read;
+  const { place, rows, malformed, empty, chunks: cut } = read;
   const found = await report.phase("find repeats", () => finder.finish());
   control.signal.throwIfAborted();
   const { duplicates } = found;
@@ -205,6 +211,7 @@ async function analyse(attempt: Attempt, finder: RepeatFinder): Promise<void> {
   const open = () => deps.streams.openWrite(index, "application/octet-stream", control.signal);
   const chunks = await report.phase("write index", () => writeRepeatsIndex(cut, found, open));
   report.add({ rows, duplicates, malformed, empty, chunks: chunks.length, ...columnsLine(findings) });
+  const layout = layoutOfResults(read, attempt.job.options);
   const analysis = { place, layout, findings, rows, duplicates, malformed, empty };
   const settle = () => settleAnalysis(deps, { task, found: analysis, chunks }, control.signal);
   const shortfall = await report.phase("mark done", settle);

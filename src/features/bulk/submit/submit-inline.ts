@@ -127,6 +127,7 @@ export function createSubmitInline(deps: SubmitInlineDeps): Submit<readonly stri
     } as const;
     const job = newJob(actor, terms, from, id);
     await reserveJob(actor, job, analysed.billable);
-    return store(job, analysed);
+    const layout = { ...analysed.layout, bom: terms.options.escapeFormulas };
+    return store(job, { ...analysed, layout });
   };
 }

@@ -139,6 +139,24 @@ describe("the analysis of a list", () => {
     assert.deepEqual([layout.header, layout.columns, escapeFormulas], [null, 2, true]);
   });
 
+  it("marks results for a spreadsheet as UTF-8 where they are", async () => {
+    const text = "email,name\na@example.com,M\u00fcller\n";
+    const utf16 = Buffer.from(text, "utf16le");
+    for (const [content, escape_formulas, hasMark] of [
+      [Buffer.from(text), false, false],
+      [Buffer.from(text), true, true],
+      [utf16, true, true],
+      // Its columns keep their bytes.
+      [Buffer.from(text, "latin1"), true, false],
+      [Buffer.from(`\ufeff${text}`), false, true],
+    ] as const) {
+      const job = await bench.queue(content, { options: { escape_formulas } });
+      await bench.analyse(job);
+      const { layout } = await rowsOf(job);
+      assert.equal(layout.bom, hasMark, content.toString("latin1"));
+    }
+  });
+
   it("holds nothing for a test key", async () => {
     const job = await bench.queue(LIST, { livemode: false });
     await bench.analyse(job);
