@@ -26,9 +26,10 @@ export const ResultsQuerySchema = v.strictObject({
   provider: v.optional(
     v.pipe(
       v.string(),
-      v.minLength(1, "must not be empty"),
       v.maxLength(PROVIDER_CHARS, `must be at most ${PROVIDER_CHARS} characters`),
-      v.description("Only rows with this operator of the mail exchangers, as in `rcpt_mx_provider`."),
+      v.description(
+        "Only rows with this operator of the mail exchangers, as in `rcpt_mx_provider`; empty: rows of no known one.",
+      ),
     ),
   ),
   limit: v.optional(

@@ -90,6 +90,7 @@ async function assertChosen(job: BulkJob): Promise<void> {
   }
   await assertOnly("&reason=mailbox_not_found&verdict=valid", []);
   await assertOnly("&provider=google", []);
+  await assertOnly("&provider=", lines);
   for (const limit of [1, 2, 10_000]) await assertOnly(`&limit=${limit}`, lines.slice(0, limit));
 }
 
@@ -147,7 +148,7 @@ describe("results of a completed job", () => {
   });
 
   it("are asked for by what there is, and not by a range of the whole where they are chosen", async () => {
-    for (const query of ["reason=none", "provider=", "limit=0", "limit=10001", "limit=1.5"]) {
+    for (const query of ["reason=none", "verdict=", "limit=0", "limit=10001", "limit=1.5"]) {
       const refused = await download(`?${query}`);
       assert.equal(refused.status, 400, query);
       await refused.arrayBuffer();

@@ -19,7 +19,7 @@ export interface ResultRow {
 export interface ResultFilter {
   verdict?: Verdict;
   reason?: Reason;
-  /** Provider of the mail servers. */
+  /** Provider of the mail servers; "": no known one. */
   provider?: string;
 }
 

@@ -7,6 +7,8 @@ import type { ResultFilter } from "./read-results.ts";
 import { VERDICT_NAMES } from "./verdict-bar.tsx";
 
 const ALL = ["", "all"] as const;
+/** The option for rows of no known provider, for which the API has an empty name. No provider has this one. */
+const NO_PROVIDER = "-";
 const REASON_NAMES = Object.keys(REASONS) as Reason[];
 
 interface Props {
@@ -19,8 +21,10 @@ interface Props {
 
 /** Which rows are shown: by verdict, by reason, and by who runs the mail servers. */
 export function ResultFilters({ job, filter, reasons, onChange }: Props) {
-  const providers = (useProviders(job).data?.data ?? []).flatMap(({ provider, rows }) =>
-    provider === null ? [] : [[provider, `${provider} (${grouped(rows)})`] as const],
+  const providers = (useProviders(job).data?.data ?? []).map(({ provider, rows }) =>
+    provider === null
+      ? ([NO_PROVIDER, `others, or none (${grouped(rows)})`] as const)
+      : ([provider, `${provider} (${grouped(rows)})`] as const),
   );
   const of = (name: keyof ResultFilter) => ({
     value: filter[name] ?? "",
@@ -29,6 +33,7 @@ export function ResultFilters({ job, filter, reasons, onChange }: Props) {
       onChange(value === "" ? others : { ...others, [name]: value });
     },
   });
+  const byProvider = of("provider");
   const verdicts = VERDICT_NAMES.map(
     (name) => [name, `${VERDICTS[name]} (${grouped(job.verdicts[name])})`] as const,
   );
@@ -44,7 +49,16 @@ export function ResultFilters({ job, filter, reasons, onChange }: Props) {
     <div className="options">
       <Select label="Verdict" {...of("verdict")} options={[ALL, ...verdicts]} />
       <Select label="Reason" {...of("reason")} options={[ALL, ...reasonOptions]} />
-      {providers.length > 0 && <Select label="Provider" {...of("provider")} options={[ALL, ...providers]} />}
+      {providers.length > 0 && (
+        <Select
+          label="Provider"
+          value={filter.provider === "" ? NO_PROVIDER : byProvider.value}
+          onChange={(value) =>
+            value === NO_PROVIDER ? onChange({ ...filter, provider: "" }) : byProvider.onChange(value)
+          }
+          options={[ALL, ...providers]}
+        />
+      )}
     </div>
   );
 }

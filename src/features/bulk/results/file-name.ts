@@ -33,7 +33,7 @@ function stemOf(source: JobRow["source"]): string {
 
 /** What the rows were chosen by, for a name; "": they are all rows. */
 function choiceOf({ verdict, reason, provider }: WantedRows): string {
-  return [verdict, reason, provider]
+  return [verdict, reason, provider === "" ? "no_provider" : provider]
     .filter((choice) => choice !== null)
     .map((choice) => choice.replace(/[^a-z0-9_]+/gi, "_"))
     .join("-")

@@ -8,7 +8,7 @@ import { RESULT_COLUMNS, type RowResult } from "./result-cells.ts";
 export interface WantedRows {
   verdict: Verdict | null;
   reason: Reason | null;
-  /** Provider of the mail servers, as in `rcpt_mx_provider`. */
+  /** Provider of the mail servers, as in `rcpt_mx_provider`; "": rows of no known one. */
   provider: string | null;
 }
 
@@ -46,7 +46,8 @@ export class RowFilter {
     ];
     this.criteria = given.flatMap(({ column, name, text }) => {
       if (text === null) return [];
-      const member = Buffer.from(`"${name}":${JSON.stringify(text)}`);
+      // Only a provider may be empty: the cell is then, and in JSON the member is null.
+      const member = Buffer.from(`"${name}":${JSON.stringify(text === "" ? null : text)}`);
       return [{ column, value: Buffer.from(text).toString("latin1"), member }];
     });
   }

@@ -18,6 +18,7 @@ describe("the name of a file with results", () => {
       nameOf("customers.csv.gz", { ...ALL, format: "jsonl", verdict: "valid" }),
       "customers-valid.jsonl",
     );
+    assert.equal(nameOf("customers.csv", { ...ALL, provider: "" }), "customers-no_provider.csv");
     const chosen = { ...ALL, verdict: "risky", reason: "catch_all", provider: "google" } as const;
     assert.deepEqual(resultFileNames(upload("März 東京.xlsx"), chosen), {
       plain: `${ID}-risky-catch_all-google.csv`,

@@ -15,7 +15,7 @@ const maybe = <T>(values: readonly T[]) => fc.option(fc.constantFrom(...values))
 const wantedRows = fc.record({
   verdict: maybe(VERDICTS),
   reason: maybe(REASONS),
-  provider: maybe([...PROVIDERS, "m", "0", '"']),
+  provider: maybe([...PROVIDERS, "", "m", "0", '"']),
 });
 
 /** By the JSON of the result. */
@@ -24,7 +24,7 @@ function isWanted({ verdict, reason, provider }: WantedRows, { result }: JoinedR
   return (
     (verdict === null || found.verdict === verdict) &&
     (reason === null || found.reason === reason) &&
-    (provider === null || found.checks.mx.provider === provider)
+    (provider === null || (found.checks.mx.provider ?? "") === provider)
   );
 }
 
