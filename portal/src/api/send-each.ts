@@ -5,13 +5,19 @@ const AT_ONCE = 4;
 /** Attempts at one request before it is given up. */
 const ATTEMPTS_MAX = 10;
 
+/** Refusals that end by themselves: too many requests, and a first attempt that the API still works on. */
+const PASSING: ReadonlySet<string | null> = new Set(["rate_limited", "idempotency_in_flight"]);
+
 /** Milliseconds until the same item may be sent again; null: it is not sent again. */
 const waitMsOf = (error: unknown): number | null =>
-  error instanceof Problem && error.code === "rate_limited" && error.retryAfterS !== null
+  error instanceof Problem && PASSING.has(error.code) && error.retryAfterS !== null
     ? error.retryAfterS * 1_000
     : null;
 
-/** Sends a request; one that comes too fast for the API is sent again when the API says. @throws as `send`; what `signal` is aborted with */
+/**
+ * Sends a request. One that comes too fast for the API, or that the API still works on, is sent again when the API says.
+ * @throws as `send`; the reason of `signal`
+ */
 export async function sendWhenAllowed<T>(send: () => Promise<T>, signal: AbortSignal): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {

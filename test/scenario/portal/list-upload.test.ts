@@ -292,11 +292,16 @@ describe("what is no file of text", () => {
     await page.getByRole("row").filter({ hasText: "exists-customers@plain.test" }).waitFor();
   });
 
-  it("becomes one where more addresses are pasted than a request holds", async (t) => {
+  it("becomes one where a table is pasted, or more addresses than a request holds", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
     const { session } = await site.owner();
     const { page } = await signedIn(session);
     await openNewList(page);
+    await page.getByRole("textbox", { name: "Addresses" }).fill("Name\tEmail\nJane\tjane@plain.test");
+    await page.getByText("This is a table.").waitFor();
+    await page.getByRole("button", { name: "Upload the table" }).click();
+    await page.getByText("Addresses are read from Email").waitFor();
+    await page.getByRole("link", { name: "Another file" }).click();
     const addresses = Array.from({ length: 10_001 }, (_, i) => `p${i}@plain.test`);
     const text = `Doe, "Jane" <jane@plain.test>\n${addresses.join(", ")}`;
     await page.getByRole("textbox", { name: "Addresses" }).fill(text);

@@ -1,28 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { pastedAddresses } from "../../../portal/src/pages/lists/new/pasted.ts";
 import { byteSize } from "../../../portal/src/words/bytes.ts";
 import { domainsOf } from "../../../portal/src/words/domains.ts";
 import { duration } from "../../../portal/src/words/durations.ts";
 import { counted, percent } from "../../../portal/src/words/numbers.ts";
 import { REASONS, type Reason } from "../../../portal/src/words/reasons.ts";
 import { VERDICT_ROWS } from "../../../src/verification/verdict/table.ts";
-
-describe("pasted addresses", () => {
-  it("are a line each, or parted by what people put between them", () => {
-    const text = "a@x.test\r\n\n  Doe, Jane <b@x.test> \nc@x.test; d@x.test,e@x.test\tf@x.test\nnothing";
-    assert.deepEqual(pastedAddresses(text), [
-      "a@x.test",
-      "Doe, Jane <b@x.test>",
-      "c@x.test",
-      "d@x.test",
-      "e@x.test",
-      "f@x.test",
-      "nothing",
-    ]);
-    assert.deepEqual(pastedAddresses(" \n\n"), []);
-  });
-});
 
 describe("pasted domains", () => {
   it("are each taken once, in whichever form they are repeated", () => {

@@ -1,36 +1,58 @@
 import { useNavigate } from "@tanstack/react-router";
 import { type FormEvent, useDeferredValue, useId, useMemo, useState } from "react";
-import { api, dataOf } from "../../../api/client.ts";
 import { Button } from "../../../components/button.tsx";
 import { Failure } from "../../../components/notice.tsx";
 import { QuotaLeft } from "../../../components/quota-left.tsx";
 import { counted, grouped } from "../../../words/numbers.ts";
-import { csvOf, pastedAddresses } from "./pasted.ts";
+import { csvOf, type Pasted, readPasted } from "./pasted.ts";
 import { useSubmission } from "./use-submission.ts";
 
 /** Maximum rows of a request to the API; more are sent as a file. */
 const INLINE_ROWS = 10_000;
 
-/** Input of addresses as text. @param onFile called with a file of more addresses than a request takes */
+/** The file that a text becomes when its addresses are not sent as they are; null: they are. */
+function fileOf(text: string, { addresses, isTable }: Pasted): File | null {
+  if (isTable) return new File([text], "pasted table.csv", { type: "text/csv" });
+  if (addresses.length <= INLINE_ROWS) return null;
+  return new File([csvOf(addresses)], "pasted addresses.csv", { type: "text/csv" });
+}
+
+function hintOf({ addresses, isTable }: Pasted, different: number): string {
+  if (isTable) return "This is a table. You see how it is read before it costs anything.";
+  const count = addresses.length;
+  if (count === 0)
+    return "One on a line, or with commas between them; or a table, copied from a spreadsheet.";
+  const others = different < count ? `, ${grouped(different)} of them different` : "";
+  return `${counted(count, "address", "addresses")}${others}`;
+}
+
+function actionOf({ addresses, isTable }: Pasted): string {
+  if (isTable) return "Upload the table";
+  const count = addresses.length;
+  if (count > INLINE_ROWS) return "Upload them as a file";
+  return `Verify ${count === 0 ? "them" : counted(count, "address", "addresses")}`;
+}
+
+/**
+ * Input of addresses as text.
+ * @param onFile called with a file of a table, or of more addresses than a request takes
+ */
 export function Paste({ onFile }: { onFile(file: File): void }) {
   const id = useId();
   const [text, setText] = useState("");
   const shown = useDeferredValue(text);
-  const addresses = useMemo(() => pastedAddresses(shown), [shown]);
+  const pasted = useMemo(() => readPasted(shown), [shown]);
+  const { addresses, isTable } = pasted;
   const different = useMemo(() => new Set(addresses).size, [addresses]);
   const navigate = useNavigate();
   const submission = useSubmission();
 
   async function submit(event: FormEvent): Promise<void> {
     event.preventDefault();
-    const emails = pastedAddresses(text);
-    if (emails.length > INLINE_ROWS) {
-      onFile(new File([csvOf(emails)], "pasted addresses.csv", { type: "text/csv" }));
-      return;
-    }
-    const job = await submission.send((header) =>
-      dataOf(api.POST("/v1/verify/bulk", { params: { header }, body: { emails } })),
-    );
+    const now = readPasted(text);
+    const file = fileOf(text, now);
+    if (file !== null) return onFile(file);
+    const job = await submission.send({ emails: now.addresses });
     if (job !== null) await navigate({ to: "/lists/$id", params: { id: job.id } });
   }
 
@@ -51,19 +73,15 @@ export function Paste({ onFile }: { onFile(file: File): void }) {
           aria-describedby={`${id}-count`}
         />
         <span className="hint" id={`${id}-count`}>
-          {count === 0
-            ? "One on a line, or with commas between them."
-            : `${counted(count, "address", "addresses")}${different < count ? `, ${grouped(different)} of them different` : ""}`}
+          {hintOf(pasted, different)}
         </span>
       </div>
       <Failure error={submission.error} />
       <div className="row">
-        <Button type="submit" look="primary" busy={submission.busy} disabled={count === 0}>
-          {count > INLINE_ROWS
-            ? "Upload them as a file"
-            : `Verify ${count === 0 ? "them" : counted(count, "address", "addresses")}`}
+        <Button type="submit" look="primary" busy={submission.busy} disabled={count === 0 && !isTable}>
+          {actionOf(pasted)}
         </Button>
-        {count > 0 && count <= INLINE_ROWS && (
+        {count > 0 && count <= INLINE_ROWS && !isTable && (
           <span className="muted">
             Costs {counted(different, "unit")} at most. <QuotaLeft />
           </span>

@@ -49,9 +49,7 @@ function Submit({ uploadId, preview, fileOptions, isCurrent }: SubmitProps) {
   const [jobOptions, setJobOptions] = useState(NO_OPTIONS);
   async function submit(): Promise<void> {
     const body = { upload_id: uploadId, ...fileOptions, ...jobOptions };
-    const job = await submission.send((header) =>
-      dataOf(api.POST("/v1/verify/bulk", { params: { header }, body })),
-    );
+    const job = await submission.send(body);
     if (job !== null) await navigate({ to: "/lists/$id", params: { id: job.id } });
   }
   return (

@@ -1,29 +1,42 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { useRef, useState } from "react";
-import { Problem } from "../../../api/client.ts";
+import { useEffect, useRef, useState } from "react";
+import { api, dataOf } from "../../../api/client.ts";
+import type { operations } from "../../../api/schema.d.ts";
+import { sendWhenAllowed } from "../../../api/send-each.ts";
 import type { BulkJob } from "../../../words/jobs.ts";
 import { forgetJobLists } from "../use-job.ts";
+import { SubmissionKeys } from "./submission-keys.ts";
 
-type IdempotencyHeader = { "Idempotency-Key": string };
+type Submission = operations["submitBulk"]["requestBody"]["content"]["application/json"];
 
-/** Submits a list once. A submission without an answer is repeated under the same key, and charged once. */
+/**
+ * Submits a list once, however often it is tried. While the service still works on an attempt whose answer was lost, or is
+ * asked too fast, the request is repeated when the service says.
+ */
 export function useSubmission() {
   const queries = useQueryClient();
-  const key = useRef<string | null>(null);
+  const [keys] = useState(() => new SubmissionKeys());
+  const control = useRef(new AbortController());
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
-  async function send(submit: (header: IdempotencyHeader) => Promise<BulkJob>): Promise<BulkJob | null> {
-    key.current ??= crypto.randomUUID();
+  useEffect(() => () => control.current.abort(), []);
+
+  /** @returns null: it was not accepted, and `error` says why */
+  async function send(body: Submission): Promise<BulkJob | null> {
+    const text = JSON.stringify(body);
+    const header = { "Idempotency-Key": keys.keyOf(text) };
+    control.current = new AbortController();
     setBusy(true);
     setError(null);
     try {
-      const job = await submit({ "Idempotency-Key": key.current });
+      const job = await sendWhenAllowed(
+        () => dataOf(api.POST("/v1/verify/bulk", { params: { header }, body })),
+        control.current.signal,
+      );
+      keys.forget(text);
       await forgetJobLists(queries);
       return job;
     } catch (thrown) {
-      // A refusal ends the submission: the next one gets a new key. After a failure it is unknown whether the job was
-      // created.
-      if (thrown instanceof Problem && thrown.status >= 400 && thrown.status < 500) key.current = null;
       setError(thrown);
       return null;
     } finally {
