@@ -1,8 +1,9 @@
+import { useState } from "react";
 import { Time } from "../../components/time.tsx";
 import type { BulkJob } from "../../words/jobs.ts";
 import { counted, grouped } from "../../words/numbers.ts";
 import { VERDICTS } from "../../words/reasons.ts";
-import { resultsHref } from "./read-results.ts";
+import { DownloadFailure, DownloadLink } from "./download-link.tsx";
 import { totalOf, VERDICT_NAMES } from "./verdict-bar.tsx";
 
 const FORMATS = [
@@ -10,11 +11,10 @@ const FORMATS = [
   { format: "jsonl", title: "JSONL" },
 ] as const;
 
-/**
- * Links to the results as files, also partial ones. They are of this origin, so that the browser saves them as they arrive.
- */
+/** Links to the results as files, also partial ones. */
 export function Downloads({ job }: { job: BulkJob }) {
   const { duplicates } = job.rows;
+  const [error, setError] = useState<unknown>(null);
   const kinds = [
     { title: "All rows", rows: totalOf(job.verdicts), filter: {} },
     ...VERDICT_NAMES.map((verdict) => ({
@@ -43,15 +43,23 @@ export function Downloads({ job }: { job: BulkJob }) {
                 <span className="muted">–</span>
               ) : (
                 FORMATS.map(({ format, title: as }) => (
-                  <a key={format} href={resultsHref(job.id, format, filter)} aria-label={`${title} as ${as}`}>
+                  <DownloadLink
+                    key={format}
+                    id={job.id}
+                    format={format}
+                    filter={filter}
+                    onError={setError}
+                    label={`${title} as ${as}`}
+                  >
                     {as}
-                  </a>
+                  </DownloadLink>
                 ))
               )}
             </span>
           </li>
         ))}
       </ul>
+      <DownloadFailure error={error} />
       {duplicates > 0 && (
         <p className="muted">
           {counted(duplicates, "row repeats", "rows repeat")} an address.{" "}

@@ -9,7 +9,8 @@ import { VerdictBadge } from "../../components/verdict-badge.tsx";
 import type { BulkJob } from "../../words/jobs.ts";
 import { grouped } from "../../words/numbers.ts";
 import { REASONS, type Reason, type VerificationResult } from "../../words/reasons.ts";
-import { type ResultFilter, type ResultRow, readResults, resultsHref, SHOWN_ROWS } from "./read-results.ts";
+import { DownloadFailure, DownloadLink } from "./download-link.tsx";
+import { type ResultFilter, type ResultRow, readResults, SHOWN_ROWS } from "./read-results.ts";
 import { ResultFilters } from "./result-filters.tsx";
 
 /** Why a row has its verdict, and what else to do about it. */
@@ -106,6 +107,7 @@ function reasonsOf({ data, isPlaceholderData }: ReturnType<typeof useResults>): 
 /** The results of a job: the first of them, narrowed down. */
 export function Results({ job }: { job: BulkJob }) {
   const [filter, setFilter] = useState<ResultFilter>({});
+  const [error, setError] = useState<unknown>(null);
   const results = useResults(job, filter);
   const { reason: _, ...others } = filter;
   const all = useResults(job, others);
@@ -125,9 +127,12 @@ export function Results({ job }: { job: BulkJob }) {
       </p>
       {isFiltered && rows !== undefined && rows.length > 0 && (
         <p>
-          <a href={resultsHref(job.id, "csv", filter)}>Download all rows like these as CSV</a>
+          <DownloadLink id={job.id} format="csv" filter={filter} onError={setError}>
+            Download all rows like these as CSV
+          </DownloadLink>
         </p>
       )}
+      <DownloadFailure error={error} />
     </section>
   );
 }
