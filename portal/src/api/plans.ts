@@ -18,3 +18,8 @@ export function useOwnPlan(): Plan | null {
   const { data } = useQuery(plansQuery);
   return data?.data.find(({ tier }) => tier === team.tier) ?? null;
 }
+
+/** Whether the team's plan has lists. True as long as the plan is not known: the service decides then. */
+export function useHasLists(): boolean {
+  return useOwnPlan()?.bulk_bytes !== 0;
+}

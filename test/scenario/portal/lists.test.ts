@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, it } from "node:test";
-import type { Page } from "playwright-core";
+import type { Page, Route } from "playwright-core";
 import { useBrowser } from "../../support/browser.ts";
 import { ended } from "../../support/bulk.ts";
 import { submitAs, uploaded } from "../../support/bulk-files.ts";
@@ -31,6 +31,26 @@ function atGoogle(domain: string): void {
   dns.set("gmail-smtp-in.l.google.com", { a: [host("mx.multiline.test").address] });
 }
 
+/** Answers a request as the API would refuse it. */
+function refuse(
+  route: Route,
+  { status, ...problem }: { status: number; code: string; detail: string },
+): Promise<void> {
+  const contentType = "application/problem+json";
+  return route.fulfill({
+    status,
+    contentType,
+    headers: { "Retry-After": "0" },
+    body: JSON.stringify(problem),
+  });
+}
+
+/** As if the tab of the page were hidden, or shown again. */
+async function setHidden(page: Page, isHidden: boolean): Promise<void> {
+  await page.evaluate(`Object.defineProperty(document, "hidden", { configurable: true, value: ${isHidden} });
+    document.dispatchEvent(new Event("visibilitychange"));`);
+}
+
 /** Submits a file by the API. @returns the job's id */
 async function submitFile(key: string, content: string, filename = "list.csv"): Promise<string> {
   const upload_id = await uploaded(site.api, key, content, encodeURIComponent(filename));
@@ -53,8 +73,21 @@ describe("the lists of a team", () => {
         "exists@plain.test\nDoe, Jane <missing@plain.test>\n\nexists@plain.test, exists@nullmx.test, exists@gmail.com\nnothing",
       );
     await page.getByText("6 addresses, 5 of them different").waitFor();
+    // The answer to the first attempt is lost, and the service still works on it when it is tried again.
+    const keys: (string | undefined)[] = [];
+    await page.route("**/v1/verify/bulk", async (route) => {
+      keys.push(route.request().headers()["idempotency-key"]);
+      if (keys.length > 2) return route.continue();
+      if (keys.length === 2)
+        return refuse(route, { status: 409, code: "idempotency_in_flight", detail: "It is running." });
+      await route.fetch();
+      return route.abort("connectionreset");
+    });
+    await page.getByRole("button", { name: "Verify 6" }).click();
+    await page.getByText("The service cannot be reached.").waitFor();
     await page.getByRole("button", { name: "Verify 6" }).click();
     await page.waitForURL(/\/lists\/job_\w+$/);
+    assert.deepEqual([keys.length, new Set(keys).size], [3, 1]);
     await page.getByText("Completed").first().waitFor();
     const results = page.getByRole("region", { name: "Results", exact: true });
     const rowOf = (text: string) => results.getByRole("row").filter({ hasText: text });
@@ -86,6 +119,9 @@ describe("the lists of a team", () => {
     await page.getByLabel("Provider", { exact: true }).selectOption("google (1)");
     await rowOf("missing@plain.test").waitFor({ state: "detached" });
     assert.equal(await results.getByRole("row").count(), 2);
+    await page.getByLabel("Provider", { exact: true }).selectOption("others, or none (5)");
+    await rowOf("missing@plain.test").waitFor();
+    assert.equal(await results.getByRole("row").count(), 6);
     await page.getByLabel("Provider", { exact: true }).selectOption("all");
     await page.getByLabel("Reason").selectOption("null_mx");
     await page.getByLabel("Verdict").selectOption("valid");
@@ -100,10 +136,18 @@ describe("the lists of a team", () => {
     await results.getByText("repeats row 1").waitFor();
     await page.getByRole("region", { name: "By provider" }).waitFor({ state: "detached" });
 
+    const downloads = page.getByRole("region", { name: "Download", exact: true });
+    const asked = /\/results\?format=jsonl&limit=1$/;
+    const detail = "The team has 8 downloads of results under way here.";
+    await page.route(asked, (route) => refuse(route, { status: 429, code: "rate_limited", detail }));
+    const link = downloads.getByRole("link", { name: "Valid as CSV", exact: true });
+    await link.click();
+    await downloads.getByRole("alert").getByText(detail).waitFor();
+    await downloads.getByText("Other downloads of the team may be running").waitFor();
+    await page.unroute(asked);
     const saved = page.waitForEvent("download");
-    const answered = page.waitForResponse(/\/results\?format=csv&verdict=valid$/);
-    await page.getByRole("link", { name: "Valid as CSV", exact: true }).click();
-    assert.equal(await (await answered).headerValue("X-Content-Type-Options"), "nosniff");
+    await link.click();
+    await downloads.getByRole("alert").waitFor({ state: "detached" });
     assert.match((await saved).suggestedFilename(), /^job_\w+-valid\.csv$/);
     const text = readFileSync(await (await saved).path(), "utf8");
     assert.match(text, /^email,rcpt_verdict,.*\r\nexists@plain\.test,valid,/);
@@ -132,7 +176,7 @@ describe("the lists of a team", () => {
     const cells = [HOSTILE_CELL, "=cmd|'/C calc'!A0", "\u202emoc.elpmaxe@eno"];
     const csv = `email\r\n${cells.map((cell) => `"${cell.replaceAll('"', '""')}"`).join("\r\n")}\r\nexists@plain.test\r\n`;
     await submitFile(session, csv, HOSTILE_NAME);
-    const { page } = await signedIn(session);
+    const { page, context } = await signedIn(session);
     await openLists(page);
     await page.getByRole("link", { name: /onerror/ }).click();
     await page.getByText("Completed").first().waitFor();
@@ -143,6 +187,14 @@ describe("the lists of a team", () => {
     const saved = page.waitForEvent("download");
     await page.getByRole("link", { name: "Valid as CSV", exact: true }).click();
     assert.equal((await saved).suggestedFilename(), "img src=x onerror= document.title=1 vsc-valid.csv");
+
+    // A file that is refused although the page has asked for it does not replace the page.
+    await page.route(/\/results\?format=jsonl&limit=1$/, (route) => route.fulfill({ body: "" }));
+    await context.clearCookies();
+    const refused = page.waitForEvent("download");
+    await page.getByRole("link", { name: "Valid as CSV", exact: true }).click();
+    assert.equal(await (await refused).failure(), "canceled");
+    assert.equal(await page.getByRole("heading", { name: "Results" }).count(), 1);
   });
 
   it("say in which row and at which byte a quote is open, and offer to read the file otherwise", async (t) => {
@@ -175,6 +227,20 @@ describe("the lists of a team", () => {
     await page.getByRole("button", { name: "Verify 40 rows" }).click();
     await page.getByText("Completed").first().waitFor();
     await page.getByRole("row").filter({ hasText: "work39@plain.test" }).waitFor();
+
+    // The file goes with the last of its lists.
+    await page.getByRole("button", { name: "Delete" }).click();
+    const dialog = page.getByRole("alertdialog");
+    await dialog.getByText("The uploaded file stays: 1 other list was made of it.").waitFor();
+    await dialog.getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("link", { name: "list.csv" }).click();
+    await page.getByRole("heading", { name: "Why it failed" }).waitFor();
+    await page.getByRole("button", { name: "Delete" }).click();
+    assert.equal(await dialog.getByLabel("Also delete the uploaded file").isChecked(), true);
+    await dialog.getByRole("button", { name: "Delete" }).click();
+    await page.getByText("No list was verified yet.").waitFor();
+    const { body } = await site.api.send<{ data: unknown[] }>("GET", "/v1/uploads", { key: session });
+    assert.deepEqual(body.data, []);
   });
 
   it("say what is left of the day where it is too little", async (t) => {
@@ -218,6 +284,14 @@ describe("the lists of a team", () => {
       .filter({ hasText: "Its mail server tells every new sender to come back later." })
       .waitFor();
     await page.getByRole("row", { name: /^Others, or none 1 Valid 100% 1 0 0 0$/ }).waitFor();
+    // A hidden tab holds no connection, of which a browser has six.
+    const events = /\/events$/;
+    const dropped = page.waitForEvent("requestfailed", (request) => events.test(request.url()));
+    await setHidden(page, true);
+    await dropped;
+    const followed = page.waitForRequest(events);
+    await setHidden(page, false);
+    await followed;
     await page.getByRole("button", { name: "Cancel the list" }).click();
     const dialog = page.getByRole("alertdialog");
     await dialog.getByText(/^1 row is answered: .* 20 are not, and cost nothing\. A cancelled/).waitFor();
@@ -225,8 +299,23 @@ describe("the lists of a team", () => {
     await page.getByText("Cancelled").first().waitFor();
     await page.getByRole("row").filter({ hasText: "exists@plain.test" }).waitFor();
     await page.getByRole("button", { name: "Delete" }).click();
+    await dialog.getByLabel("Also delete the uploaded file").uncheck();
     await dialog.getByRole("button", { name: "Delete" }).click();
     await page.getByText("No list was verified yet.").waitFor();
+
+    const unused = /\/v1\/uploads\?unused=true$/;
+    await page.route(unused, (route) =>
+      refuse(route, { status: 500, code: "internal_error", detail: "A fault." }),
+    );
+    await page.getByRole("link", { name: "New list" }).click();
+    const files = page.getByRole("region", { name: "Files without a list" }).first();
+    await files.getByRole("alert").getByText("A fault.").waitFor();
+    await page.unroute(unused);
+    await page.reload();
+    await files.getByRole("link", { name: "Continue with slow.csv" }).waitFor();
+    await files.getByRole("button", { name: "Delete" }).click();
+    await dialog.getByRole("button", { name: "Delete" }).click();
+    await files.waitFor({ state: "detached" });
   });
 });
 

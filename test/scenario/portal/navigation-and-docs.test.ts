@@ -79,12 +79,16 @@ describe("the portal", () => {
     for (const path of ["/lists", "/lists/new"]) {
       await free.page.goto(site.url + path);
       await free.page.getByText("Your plan (Free) has no lists").waitFor();
+      // Neither a form that the service would refuse, nor a way to it.
+      await free.page.getByRole("link", { name: "New list" }).waitFor({ state: "detached" });
+      await free.page.locator("main").getByRole("textbox").waitFor({ state: "detached" });
     }
     await free.page.getByRole("link", { name: "See the plans." }).click();
     await free.page.getByRole("heading", { name: "Billing" }).waitFor();
     const { session } = await site.owner("starter");
     const starter = await open({ session, path: "/lists/new" });
     await starter.getByText("Your plan (Starter) does not ask mail servers").waitFor();
+    await starter.getByRole("textbox", { name: "Addresses" }).waitFor();
     assert.equal(await starter.getByText("has no lists").count(), 0);
   });
 

@@ -1,5 +1,5 @@
 import { useQueryClient } from "@tanstack/react-query";
-import { Link, useNavigate, useParams } from "@tanstack/react-router";
+import { Link, useParams } from "@tanstack/react-router";
 import { Fragment } from "react";
 import { api } from "../../api/client.ts";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
@@ -12,6 +12,7 @@ import { type BulkJob, hasEnded, listName } from "../../words/jobs.ts";
 import { counted, grouped } from "../../words/numbers.ts";
 import { UNIT_HINT } from "../../words/units.ts";
 import { Deferred } from "./deferred.tsx";
+import { DeleteJob } from "./delete-job.tsx";
 import { Downloads } from "./downloads.tsx";
 import { Failed } from "./failed.tsx";
 import { JobBadge } from "./job-badge.tsx";
@@ -44,28 +45,6 @@ function CancelJob({ job }: { job: BulkJob }) {
         {total > processed &&
           ` ${counted(total - processed, "is not, and costs", "are not, and cost")} nothing.`}{" "}
         A cancelled list is not taken up again.
-      </p>
-    </ConfirmDialog>
-  );
-}
-
-function DeleteJob({ job }: { job: BulkJob }) {
-  const queries = useQueryClient();
-  const navigate = useNavigate();
-  async function remove(): Promise<void> {
-    await api.DELETE("/v1/bulk-jobs/{id}", { params: { path: { id: job.id } } });
-    await forgetJobLists(queries);
-    await navigate({ to: "/lists" });
-    queries.removeQueries({ queryKey: jobKey(job.id) });
-  }
-  return (
-    <ConfirmDialog trigger="Delete" title="Delete the results?" action="Delete" onConfirm={remove}>
-      <p>
-        The results of{" "}
-        <strong>
-          <ForeignText>{listName(job)}</ForeignText>
-        </strong>{" "}
-        are gone then, for the whole team. This cannot be taken back.
       </p>
     </ConfirmDialog>
   );

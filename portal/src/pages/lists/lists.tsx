@@ -1,5 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { api, dataOf } from "../../api/client.ts";
+import { useHasLists } from "../../api/plans.ts";
 import { pageQuery } from "../../api/use-pages.ts";
 import { usePolledPages } from "../../api/use-polled-pages.ts";
 import { ForeignText } from "../../components/foreign-text.tsx";
@@ -13,6 +14,7 @@ import { byteSize } from "../../words/bytes.ts";
 import { type BulkJob, hasEnded, listName } from "../../words/jobs.ts";
 import { grouped, percent } from "../../words/numbers.ts";
 import { JobBadge } from "./job-badge.tsx";
+import { UnusedFiles } from "./new/unused-files.tsx";
 import { jobsKey } from "./use-job.ts";
 import { totalOf, VerdictBar } from "./verdict-bar.tsx";
 
@@ -64,19 +66,24 @@ function JobLine({ job }: { job: BulkJob }) {
 }
 
 function FirstList() {
+  const hasLists = useHasLists();
   return (
     <div className="empty">
       <p>
         <strong>No list was verified yet.</strong>
       </p>
-      <p className="muted">
-        Upload a CSV or XLSX file, or paste addresses. You see how it is read before it costs anything.
-      </p>
-      <p>
-        <Link to="/lists/new" className="button primary">
-          Verify your first list
-        </Link>
-      </p>
+      {hasLists && (
+        <>
+          <p className="muted">
+            Upload a CSV or XLSX file, or paste addresses. You see how it is read before it costs anything.
+          </p>
+          <p>
+            <Link to="/lists/new" className="button primary">
+              Verify your first list
+            </Link>
+          </p>
+        </>
+      )}
     </div>
   );
 }
@@ -121,18 +128,22 @@ function OnItsWay({ upload }: { upload: FileUpload }) {
 /** The lists that the team has verified, or is about to. */
 export function ListsPage() {
   const upload = useCurrentUpload();
+  const hasLists = useHasLists();
   return (
     <>
       <PageHead title="Lists">
-        <Link to="/lists/new" className="button primary">
-          New list
-        </Link>
+        {hasLists && (
+          <Link to="/lists/new" className="button primary">
+            New list
+          </Link>
+        )}
       </PageHead>
       <NoLists />
       {upload !== null && <OnItsWay upload={upload} />}
       <section className="card" aria-label="Lists of the team">
         <Jobs />
       </section>
+      {!hasLists && <UnusedFiles hasLists={false} />}
     </>
   );
 }

@@ -1,22 +1,38 @@
 import { type QueryClient, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { useEffect, useState, useSyncExternalStore } from "react";
 import { api, dataOf } from "../../api/client.ts";
 import { followJob } from "../../api/follow-job.ts";
 import { type BulkJob, hasEnded } from "../../words/jobs.ts";
 
 /** Cache key of all lists. */
 export const jobsKey = ["jobs"];
+/** Cache key of the files of which there is no list. */
+export const unusedFilesKey = ["unused files"];
 export const jobKey = (id: string) => ["job", id];
 
 /** A connection that is back by then was not missed. */
 const LOST_AFTER_MS = 2_000;
 
-/** Invalidates the data that depends on a job: the list of jobs, and the usage. */
+/** Invalidates the data that depends on a job: the list of jobs, the usage, and the files without one. */
 export async function forgetJobLists(queries: QueryClient): Promise<void> {
-  await Promise.all([jobsKey, ["usage"]].map((queryKey) => queries.invalidateQueries({ queryKey })));
+  await Promise.all(
+    [jobsKey, ["usage"], unusedFilesKey].map((queryKey) => queries.invalidateQueries({ queryKey })),
+  );
 }
 
-/** A job, kept current while it runs. */
+function subscribeToVisibility(listener: () => void): () => void {
+  document.addEventListener("visibilitychange", listener);
+  return () => document.removeEventListener("visibilitychange", listener);
+}
+
+/** Whether the page is in a tab that is not shown, or in a window that is minimised. */
+const useIsHidden = () => useSyncExternalStore(subscribeToVisibility, () => document.hidden);
+
+/**
+ * A job, kept current while it runs and the page is shown. A browser opens six connections to a host over HTTP/1.1, of which
+ * each page that follows a job holds one: without pauses in hidden tabs six lists would block every other request.
+ * The first event of a connection is the job as it is then, so a pause loses nothing.
+ */
 export function useJob(id: string) {
   const queries = useQueryClient();
   const job = useQuery({
@@ -25,8 +41,9 @@ export function useJob(id: string) {
   });
   const [isLost, setLost] = useState(false);
   const isMoving = job.data !== undefined && !hasEnded(job.data);
+  const isHidden = useIsHidden();
   useEffect(() => {
-    if (!isMoving) return;
+    if (!isMoving || isHidden) return;
     const control = new AbortController();
     let timer = 0;
     const found = () => {
@@ -52,6 +69,6 @@ export function useJob(id: string) {
       control.abort();
       found();
     };
-  }, [id, isMoving, queries]);
+  }, [id, isMoving, isHidden, queries]);
   return { ...job, isLost };
 }

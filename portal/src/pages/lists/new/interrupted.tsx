@@ -1,6 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import { api, dataOf, Problem } from "../../../api/client.ts";
 import { useIdentity } from "../../../api/session.ts";
 import { ChooseFile } from "../../../components/choose-file.tsx";
 import { ConfirmDialog } from "../../../components/confirm-dialog.tsx";
@@ -10,19 +9,11 @@ import { beginUpload } from "../../../uploads/current-upload.ts";
 import { deleteUpload } from "../../../uploads/file-upload.ts";
 import { fingerprintOf } from "../../../uploads/fingerprint.ts";
 import { forgetUpload, type KeptUpload, useKeptUploads } from "../../../uploads/kept-uploads.ts";
+import { readUpload } from "../../../uploads/read-upload.ts";
 import { isBeingSent } from "../../../uploads/upload-lock.ts";
 import { byteSize } from "../../../words/bytes.ts";
 
 const ELSEWHERE_POLL_MS = 2_000;
-
-async function readUpload(id: string) {
-  try {
-    return await dataOf(api.GET("/v1/uploads/{upload}", { params: { path: { upload: id } } }));
-  } catch (error) {
-    if (error instanceof Problem && error.status === 404) return null;
-    throw error;
-  }
-}
 
 /** One interrupted upload; nothing once it proves to be complete, or gone. */
 function InterruptedUpload({ of: kept }: { of: KeptUpload }) {

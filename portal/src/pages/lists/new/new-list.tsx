@@ -1,7 +1,9 @@
+import { useQuery } from "@tanstack/react-query";
 import { Link, useSearch } from "@tanstack/react-router";
-import { useOwnPlan } from "../../../api/plans.ts";
+import { plansQuery, useHasLists } from "../../../api/plans.ts";
 import { useIdentity } from "../../../api/session.ts";
 import { ChooseFile } from "../../../components/choose-file.tsx";
+import { Loading } from "../../../components/loading.tsx";
 import { useTitle } from "../../../components/page-head.tsx";
 import { NoLists, NoProbing } from "../../../components/plan-limits.tsx";
 import { beginUpload, useCurrentUpload } from "../../../uploads/current-upload.ts";
@@ -9,7 +11,7 @@ import { Interrupted } from "./interrupted.tsx";
 import { Paste } from "./paste.tsx";
 import { PreviewUpload } from "./preview.tsx";
 import { Sending } from "./sending.tsx";
-import { WaitingUploads } from "./waiting-uploads.tsx";
+import { UnusedFiles } from "./unused-files.tsx";
 
 /** Sources of a list: a file, or text. */
 function Sources() {
@@ -30,16 +32,27 @@ function Sources() {
         <h2 id="paste">Or paste addresses</h2>
         <Paste onFile={begin} />
       </section>
-      <WaitingUploads />
+      <UnusedFiles hasLists />
     </>
   );
 }
 
-/** Begins a list: a file is sent and previewed, then verified; pasted addresses are verified at once. */
-export function NewListPage() {
+/** A file that is being sent or previewed, or else the sources to choose from. */
+function Beginning() {
   const { upload, column } = useSearch({ from: "/frame/lists/new" });
   const sending = useCurrentUpload();
-  const hasLists = useOwnPlan()?.bulk_bytes !== 0;
+  if (upload !== undefined)
+    return <PreviewUpload key={`${upload} ${column}`} uploadId={upload} column={column} />;
+  return sending === null ? <Sources /> : <Sending upload={sending} />;
+}
+
+/**
+ * Begins a list: a file is sent and previewed, then verified; pasted addresses are verified at once. A plan without lists
+ * gets no forms: the service would refuse each.
+ */
+export function NewListPage() {
+  const { isPending } = useQuery(plansQuery);
+  const hasLists = useHasLists();
   return (
     <>
       <div>
@@ -47,13 +60,7 @@ export function NewListPage() {
         <h1 {...useTitle("New list")}>New list</h1>
       </div>
       {hasLists ? <NoProbing /> : <NoLists />}
-      {upload !== undefined ? (
-        <PreviewUpload key={`${upload} ${column}`} uploadId={upload} column={column} />
-      ) : sending === null ? (
-        <Sources />
-      ) : (
-        <Sending upload={sending} />
-      )}
+      {isPending ? <Loading /> : hasLists && <Beginning />}
     </>
   );
 }
