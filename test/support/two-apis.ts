@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach } from "node:test";
 import * as v from "valibot";
 import { ContractProblem } from "./contract.ts";
+import { changeLimits, waitForPostgres } from "./limits.ts";
 import { tally } from "./load.ts";
 import { type OwnRedis, startOwnRedis } from "./own-services.ts";
 import { limitFields } from "./rate-fields.ts";
@@ -41,6 +42,9 @@ export function useTwoApis(): TwoApis {
   const parts = () => started ?? assert.fail("not started yet");
 
   before(async () => {
+    waitForPostgres(closing);
+    // On a busy machine an answer of Redis may be read late, and processes that believe it away limit rates by themselves.
+    changeLimits(closing, { redis: { commandTimeoutMs: 2_000 }, rate: { answerMs: 4_000 } });
     const deployment = await createDeployment();
     closing.after(() => deployment.stop());
     const redis = await startOwnRedis();

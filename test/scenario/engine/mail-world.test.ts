@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import * as v from "valibot";
 import { AdditiveResult, ContractResult } from "../../support/contract.ts";
+import { waitForPostgres } from "../../support/limits.ts";
 import { EXPECTATIONS } from "../../support/mail-world/behaviours.ts";
 import { createDeployment, type TestApi, type TestDeployment } from "../../support/service.ts";
+import { createClosing } from "../../support/store.ts";
 
 /**
  * The service against every behaviour of the mail world: one request an address, over HTTP, by a team with probing.
@@ -12,16 +14,19 @@ import { createDeployment, type TestApi, type TestDeployment } from "../../suppo
  */
 const ASKED = EXPECTATIONS.filter((row) => row.needs === undefined && row.holds !== true);
 
+const closing = createClosing();
 let deployment: TestDeployment;
 let api: TestApi;
 let key: string;
 
 before(async () => {
+  waitForPostgres(closing);
   deployment = await createDeployment();
+  closing.after(() => deployment.stop());
   api = await deployment.startApi({ VERIFY_DEADLINE_MS: "60000" });
   key = (await deployment.team("enterprise")).liveKey;
 });
-after(() => deployment.stop());
+after(closing.close);
 
 describe("every behaviour of the mail world", () => {
   for (const { address, expected, why } of ASKED) {

@@ -67,6 +67,21 @@ const turn = (i: number) => (i % 2 === 0 ? apis.one : apis.two);
 const renamed = (api: TestApi, key: string, i: number) =>
   api.send("PATCH", "/v1/team", { key, body: { name: `Team ${i}` } });
 
+/** Both answers, of a new team whose buckets got no token back between them. */
+async function withinASecond(
+  requests: (key: string) => [() => Promise<Response>, () => Promise<Response>],
+): Promise<[Response, Response]> {
+  return until("both were answered within a second", async () => {
+    const { session } = await apis.deployment.team("enterprise", {
+      ...{ readsPerS: 1, readsBurst: 3, writesPerS: 1, writesBurst: 4 },
+    });
+    const [first, second] = requests(session);
+    const beganMs = performance.now();
+    const answers: [Response, Response] = [await first(), await second()];
+    return performance.now() - beganMs < 1_000 && answers;
+  });
+}
+
 describe("one key that asks as fast as it can", () => {
   it("reads no more than its rate, whatever it reads, and verifies and writes all the same", async () => {
     const { session } = await apis.deployment.team("free", SLOW);
@@ -110,23 +125,19 @@ describe("one key that asks as fast as it can", () => {
   });
 
   it("takes of the rate by HEAD, by what it is refused for, and by replays", async () => {
-    const { session: key } = await apis.deployment.team("enterprise", {
-      ...{ readsPerS: 1, readsBurst: 3, writesPerS: 1, writesBurst: 4 },
+    const left = ({ headers }: Response, name: string) => limitFields(headers)[name]?.r;
+    const [head, missing] = await withinASecond((key) => [
+      () => apis.one.send("HEAD", "/v1/team", { key }),
+      () => apis.one.send("GET", "/v1/bulk-jobs/job_none", { key }),
+    ]);
+    assert.deepEqual([left(head, "read"), left(missing, "read")], [2, 1]);
+    const [blocked, again] = await withinASecond((key) => {
+      const sent = { key, body: { domain: "blocked.test" }, headers: { "Idempotency-Key": "one" } };
+      const block = () => apis.one.send("POST", "/v1/blocklist", sent);
+      return [block, block];
     });
-    const left = async (request: Promise<Response>, name: string) =>
-      limitFields((await request).headers)[name]?.r;
-    assert.equal(await left(apis.one.send("HEAD", "/v1/team", { key }), "read"), 2);
-    assert.equal(await left(apis.one.send("GET", "/v1/bulk-jobs/job_none", { key }), "read"), 1);
-    const block = () =>
-      apis.one.send("POST", "/v1/blocklist", {
-        key,
-        body: { domain: "blocked.test" },
-        headers: { "Idempotency-Key": "one" },
-      });
-    assert.equal(await left(block(), "write"), 3);
-    const again = await block();
     assert.equal(again.headers.get("idempotent-replayed"), "true");
-    assert.equal(limitFields(again.headers).write?.r, 2);
+    assert.deepEqual([left(blocked, "write"), left(again, "write")], [3, 2]);
   });
 
   for (const [weather, makeWeather] of apis.weather.slice(1, 3))

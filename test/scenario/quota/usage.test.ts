@@ -1,16 +1,23 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
+import { after, before, describe, it } from "node:test";
 import * as v from "valibot";
 import { LIMITS } from "../../../src/config/limits/limits.ts";
+import { askAgain } from "../../support/ask-again.ts";
 import { ContractProblem } from "../../support/contract.ts";
+import { changeLimits } from "../../support/limits.ts";
 import fc from "../../support/properties.ts";
 import type { Answer, TestApi } from "../../support/service.ts";
+import { createClosing } from "../../support/store.ts";
 import { createTcpGate, throughGate } from "../../support/tcp-gate.ts";
 import { newAddress, outcomes, useTwoApis, withStatus } from "../../support/two-apis.ts";
 import { until } from "../../support/until.ts";
 
 /** A team's usage over two processes: exactly the answers that were given. */
 const apis = useTwoApis();
+const closing = createClosing();
+// However long the counts take to be written: figures without them are older.
+before(() => changeLimits(closing, { usage: { flushWaitMs: 30_000 } }));
+after(closing.close);
 
 interface Day {
   date: string;
@@ -42,20 +49,16 @@ const NONE = {
 const DAY_MS = 86_400_000;
 const dayAgo = (days: number) => new Date(Date.now() - days * DAY_MS).toISOString().slice(0, 10);
 
-/** Polls again after a 503: Postgres may be slow on a loaded machine. */
-function usageOf(api: TestApi, key: string): Promise<Today> {
-  return until("the use is told", async () => {
-    const { status, body } = await api.send<Today>("GET", "/v1/usage", { key });
-    if (status === 503) return null;
-    assert.equal(status, 200);
-    return body;
-  });
-}
-
-async function historyOf(api: TestApi, key: string, query = ""): Promise<History> {
-  const { status, body } = await api.send<History>("GET", `/v1/usage/history${query}`, { key });
+async function figuresAt<T>(api: TestApi, path: string, key: string): Promise<T> {
+  const { status, body } = await askAgain(() => api.send<T>("GET", path, { key }));
   assert.equal(status, 200);
   return body;
+}
+
+const usageOf = (api: TestApi, key: string) => figuresAt<Today>(api, "/v1/usage", key);
+
+function historyOf(api: TestApi, key: string, query = ""): Promise<History> {
+  return figuresAt<History>(api, `/v1/usage/history${query}`, key);
 }
 
 /** Answers read, counted as usage counts them; reasons for which `isFree` holds are uncharged. */

@@ -3,21 +3,26 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
+import { waitForPostgres } from "../../support/limits.ts";
 import { runLoadCommand } from "../../support/load-command.ts";
 import { createDeployment, type Team, type TestApi, type TestDeployment } from "../../support/service.ts";
+import { createClosing } from "../../support/store.ts";
 import { until } from "../../support/until.ts";
 
 const ROWS = 300;
 const SINGLES = 200;
 
 describe("the load generator on a real deployment", () => {
+  const closing = createClosing();
   let deployment: TestDeployment;
   let api: TestApi;
   let team: Team;
   const dir = mkdtempSync(join(tmpdir(), "rcpt-load-"));
 
   before(async () => {
+    waitForPostgres(closing);
     deployment = await createDeployment();
+    closing.after(() => deployment.stop());
     [api, team] = await Promise.all([
       deployment.startApi(),
       deployment.team("enterprise"),
@@ -26,7 +31,7 @@ describe("the load generator on a real deployment", () => {
     ]);
   });
   after(async () => {
-    await deployment.stop();
+    await closing.close();
     rmSync(dir, { recursive: true });
   });
 

@@ -4,6 +4,7 @@ import * as v from "valibot";
 import { LIMITS } from "../../../src/config/limits/limits.ts";
 import type { Override, OverrideSubmission } from "../../../src/features/overrides/overrides.ts";
 import { ContractProblem } from "../../support/contract.ts";
+import { waitForPostgres } from "../../support/limits.ts";
 import {
   type Answer,
   createDeployment,
@@ -23,6 +24,7 @@ let deployment: TestDeployment;
 let apis: [TestApi, TestApi];
 
 before(async () => {
+  waitForPostgres(closing);
   deployment = await createDeployment();
   closing.after(() => deployment.stop());
   apis = await Promise.all([deployment.startApi(), deployment.startApi()]);

@@ -3,6 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { LIMITS } from "../../../src/config/limits/limits.ts";
 import { hashSecret } from "../../../src/features/identity/api-key.ts";
 import type { ApiKey, CreatedKey } from "../../../src/features/teams/keys.ts";
+import { waitForPostgres } from "../../support/limits.ts";
 import { answersBesideLimit, startLoad, tally } from "../../support/load.ts";
 import { addKey, addKeyWithoutUser, addMember } from "../../support/members.ts";
 import fc from "../../support/properties.ts";
@@ -19,6 +20,7 @@ let one: TestApi;
 let two: TestApi;
 
 before(async () => {
+  waitForPostgres(closing);
   deployment = await createDeployment();
   closing.after(() => deployment.stop());
   [one, two] = await Promise.all([

@@ -4,6 +4,7 @@ import { Webhook } from "standardwebhooks";
 import { LIMITS } from "../../../src/config/limits/limits.ts";
 import type { WebhookDelivery, WebhookDeliveryExchange } from "../../../src/features/webhooks/deliveries.ts";
 import { recordEvent } from "../../../src/features/webhooks/outbox.ts";
+import { askAgain } from "../../support/ask-again.ts";
 import { createProcesses } from "../../support/processes.ts";
 import { createDeployment, type Team, type TestApi, type TestDeployment } from "../../support/service.ts";
 import { createClosing } from "../../support/store.ts";
@@ -166,12 +167,7 @@ describe("a ping", () => {
     receiver.answer(inSilence);
     const path = `/v1/webhooks/${id}/ping`;
     const { manualPerHour } = LIMITS.webhooks;
-    // Retries after a 503, which a loaded machine may cause.
-    const ask = () =>
-      until("it is answered", async () => {
-        const answer = await api.send("POST", path, { key: team.session });
-        return answer.status !== 503 && answer;
-      });
+    const ask = () => askAgain(() => api.send("POST", path, { key: team.session }));
     const answers = await Promise.all(Array.from({ length: manualPerHour + 10 }, ask));
     const refused = answers.filter(({ status }) => status === 429);
     assert.equal(refused.length, 10);

@@ -3,6 +3,7 @@ import { after, before, describe, it } from "node:test";
 import { EVENT_TYPES } from "../../../src/config/events.ts";
 import { LIMITS } from "../../../src/config/limits/limits.ts";
 import type { Webhook } from "../../../src/features/webhooks/webhooks.ts";
+import { waitForPostgres } from "../../support/limits.ts";
 import { tally } from "../../support/load.ts";
 import { createDeployment, type TestApi, type TestDeployment } from "../../support/service.ts";
 import { createClosing } from "../../support/store.ts";
@@ -17,6 +18,7 @@ let one: TestApi;
 let two: TestApi;
 
 before(async () => {
+  waitForPostgres(closing);
   deployment = await createDeployment();
   closing.after(() => deployment.stop());
   [one, two] = await Promise.all([deployment.startApi(), deployment.startApi()]);
