@@ -13,7 +13,7 @@ import { createClientLimiter } from "../../src/features/rate-limit/clients.ts";
 import { createMetrics } from "../../src/platform/telemetry/metrics.ts";
 import { createPostgres } from "../../src/stores/postgres/postgres.ts";
 import { createFakeClock, type FakeClock } from "./fake-clock.ts";
-import { openRedis, silentLog } from "./store.ts";
+import { openGatedRedis, silentLog } from "./store.ts";
 import { createTcpGate, type TcpGate, throughGate } from "./tcp-gate.ts";
 
 /** Statements that were sent, and rows of lists that came. */
@@ -76,7 +76,7 @@ export async function startProcess(t: TestContext, { databaseUrl, redisUrl }: St
   t.after(() => redisGate.close());
   const postgresGate = await createTcpGate(databaseUrl);
   t.after(() => postgresGate.close());
-  const redis = await openRedis(t, throughGate(redisUrl, redisGate));
+  const redis = await openGatedRedis(t, redisUrl, redisGate);
   const url = throughGate(databaseUrl, postgresGate);
   const own = createPostgres({ url, maxConnections: 3, applicationName: "rcpt-test" });
   t.after(() => own.end({ timeout: 0 }));

@@ -7,7 +7,9 @@ import { migrate } from "../../src/stores/postgres/migrate.ts";
 import { createPostgres, type Database } from "../../src/stores/postgres/postgres.ts";
 import { createRedis, type RedisClients } from "../../src/stores/redis.ts";
 import { createDatabaseToMigrate, testRedisUrl } from "./embedded.ts";
+import { changeLimits } from "./limits.ts";
 import { testLog } from "./log.ts";
+import { type TcpGate, throughGate } from "./tcp-gate.ts";
 
 /** The log of services in tests; only the search for secrets after the run reads it. */
 export const silentLog = testLog;
@@ -31,14 +33,15 @@ export function createClosing(): Closer & { close(): Promise<void> } {
 }
 
 /**
- * Timeout of a statement or command. On a loaded machine the service's own bounds run out before a statement of a few
- * milliseconds is run.
+ * Timeout of a statement or command, and of a transaction's wait for its team's. On a loaded machine the service's own bounds
+ * run out before a statement of a few milliseconds is run.
  */
 const PATIENCE_MS = 30_000;
 
 /** A migrated database for one test, closed and dropped at the end. */
 export async function openDatabase(t: Closer): Promise<{ sql: Database; url: string }> {
   const database = await createDatabaseToMigrate();
+  changeLimits(t, { postgres: { teamWaitMs: PATIENCE_MS } });
   const sql = createPostgres({
     url: database.url,
     maxConnections: 10,
@@ -60,15 +63,21 @@ export async function useDatabase(): Promise<{ sql: Database; url: string; closi
   return { ...(await openDatabase(closing)), closing };
 }
 
-/**
- * Redis clients on a logical database of their own, with a generous timeout; or on `url`, with the service's timeouts.
- */
+/** Redis clients on a logical database of their own, or on that of `url`, with a generous timeout. */
 export async function openRedis(t: Closer, url?: string): Promise<RedisClients> {
-  const name = "rcpt-test";
-  const redis =
-    url === undefined
-      ? createRedis({ url: await testRedisUrl(), name, log: silentLog, commandTimeoutMs: PATIENCE_MS })
-      : createRedis({ url, name, log: silentLog });
+  return startedRedis(t, url ?? (await testRedisUrl()), PATIENCE_MS);
+}
+
+/** Redis clients behind a gate, with the service's timeouts. */
+export function openGatedRedis(t: Closer, url: string, gate: TcpGate): Promise<RedisClients> {
+  return startedRedis(t, throughGate(url, gate));
+}
+
+async function startedRedis(t: Closer, url: string, commandTimeoutMs?: number): Promise<RedisClients> {
+  const redis = createRedis({
+    ...{ url, name: "rcpt-test", log: silentLog },
+    ...(commandTimeoutMs === undefined ? {} : { commandTimeoutMs }),
+  });
   t.after(() => redis.stop());
   await redis.start();
   return redis;

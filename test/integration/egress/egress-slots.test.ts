@@ -11,8 +11,8 @@ import { testRedisUrl } from "../../support/embedded.ts";
 import { createFakeClock, type FakeClock } from "../../support/fake-clock.ts";
 import fc from "../../support/properties.ts";
 import { slotsKey } from "../../support/slot-keys.ts";
-import { openRedis, silentLog } from "../../support/store.ts";
-import { createTcpGate, type TcpGate, throughGate } from "../../support/tcp-gate.ts";
+import { openGatedRedis, openRedis, silentLog } from "../../support/store.ts";
+import { createTcpGate, type TcpGate } from "../../support/tcp-gate.ts";
 
 /** The slots of one process, with a clock and a connection to Redis of its own; Redis's time is real. */
 interface Process {
@@ -35,7 +35,7 @@ const PATIENT_MS = 1e9;
 async function startProcess(t: TestContext, url: string, egressId: string): Promise<Process> {
   const gate = await createTcpGate(url);
   t.after(() => gate.close());
-  const redis = await openRedis(t, throughGate(url, gate));
+  const redis = await openGatedRedis(t, url, gate);
   const clock = createFakeClock();
   const stated: SlotStatement[] = [];
   let answered = 0;

@@ -8,8 +8,8 @@ import type { TrialEnd } from "../../../src/egress/breaker/messages.ts";
 import { breakerKey } from "../../../src/egress/breaker/scope.ts";
 import { systemClock } from "../../../src/platform/time/clock.ts";
 import { testRedisUrl } from "../../support/embedded.ts";
-import { openRedis, silentLog } from "../../support/store.ts";
-import { createTcpGate, type TcpGate, throughGate } from "../../support/tcp-gate.ts";
+import { openGatedRedis, openRedis, silentLog } from "../../support/store.ts";
+import { createTcpGate, type TcpGate } from "../../support/tcp-gate.ts";
 import { until } from "../../support/until.ts";
 
 /** Processes with one egress, on real Redis and in real time; waits are short. */
@@ -28,7 +28,7 @@ interface Process {
 async function startProcess(t: TestContext, url: string, egressId: string): Promise<Process> {
   const gate = await createTcpGate(url);
   t.after(() => gate.close());
-  const redis = await openRedis(t, throughGate(url, gate));
+  const redis = await openGatedRedis(t, url, gate);
   const changes: string[] = [];
   const authority = createBreakerAuthority({
     clock: systemClock,

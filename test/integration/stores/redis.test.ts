@@ -7,15 +7,15 @@ import { createAuthBus } from "../../../src/features/auth/auth-bus.ts";
 import { createLog } from "../../../src/platform/log.ts";
 import { createBlockingRedis, createRedis } from "../../../src/stores/redis.ts";
 import { testRedisUrl } from "../../support/embedded.ts";
-import { openRedis, silentLog } from "../../support/store.ts";
-import { createTcpGate, throughGate } from "../../support/tcp-gate.ts";
+import { openGatedRedis, openRedis, silentLog } from "../../support/store.ts";
+import { createTcpGate } from "../../support/tcp-gate.ts";
 import { until } from "../../support/until.ts";
 
 async function setUp(t: TestContext) {
   const url = await testRedisUrl();
   const gate = await createTcpGate(url);
   t.after(() => gate.close());
-  const redis = await openRedis(t, throughGate(url, gate));
+  const redis = await openGatedRedis(t, url, gate);
   return { gate, redis, url };
 }
 
@@ -63,7 +63,7 @@ describe("Redis clients", () => {
     const gate = await createTcpGate("redis://127.0.0.1:1");
     t.after(() => gate.close());
     gate.shut();
-    const redis = await openRedis(t, `redis://127.0.0.1:${gate.port}`);
+    const redis = await openGatedRedis(t, "redis://127.0.0.1:1", gate);
     await assert.rejects(redis.ping());
   });
 });

@@ -9,8 +9,8 @@ import { systemClock } from "../../../../src/platform/time/clock.ts";
 import type { RedisClients } from "../../../../src/stores/redis.ts";
 import { testRedisUrl } from "../../../support/embedded.ts";
 import { createFakeClock, type FakeClock } from "../../../support/fake-clock.ts";
-import { actorFor, openRedis, silentLog } from "../../../support/store.ts";
-import { createTcpGate, type TcpGate, throughGate } from "../../../support/tcp-gate.ts";
+import { actorFor, openGatedRedis, openRedis, silentLog } from "../../../support/store.ts";
+import { createTcpGate, type TcpGate } from "../../../support/tcp-gate.ts";
 import { until } from "../../../support/until.ts";
 
 interface Process {
@@ -25,7 +25,7 @@ interface Process {
 async function startProcess(t: TestContext, redisUrl: string): Promise<Process> {
   const gate = await createTcpGate(redisUrl);
   t.after(() => gate.close());
-  const redis = await openRedis(t, throughGate(redisUrl, gate));
+  const redis = await openGatedRedis(t, redisUrl, gate);
   const clock = createFakeClock();
   const asked: BucketRequest[] = [];
   const buckets = createRateBuckets(redis.commands);

@@ -16,8 +16,8 @@ import { siteOf } from "../../../../../src/verification/lists/site.ts";
 import { testRedisUrl } from "../../../../support/embedded.ts";
 import { evidenceWith, smtpWith } from "../../../../support/evidence.ts";
 import { cacheOf, countCalls, deposit, EVIDENCE, questions } from "../../../../support/evidence-cache.ts";
-import { openRedis, silentLog } from "../../../../support/store.ts";
-import { createTcpGate, throughGate } from "../../../../support/tcp-gate.ts";
+import { openGatedRedis, openRedis, silentLog } from "../../../../support/store.ts";
+import { createTcpGate } from "../../../../support/tcp-gate.ts";
 
 const names = (count: number) => Array.from({ length: count }, (_, i) => `a${i}@one.test`);
 
@@ -132,7 +132,7 @@ describe("evidence of many addresses", () => {
     const url = await testRedisUrl();
     const gate = await createTcpGate(url);
     t.after(() => gate.close());
-    const { commands } = await openRedis(t, throughGate(url, gate));
+    const { commands } = await openGatedRedis(t, url, gate);
     const cache = cacheOf(commands);
     gate.stall();
     cache.storeMany([deposit("a@one.test")]);

@@ -8,8 +8,8 @@ import { systemClock } from "../../../../../src/platform/time/clock.ts";
 import { testRedisUrl } from "../../../../support/embedded.ts";
 import { evidenceWith, smtpWith } from "../../../../support/evidence.ts";
 import { cacheOf, countCalls, deposit, EVIDENCE, questions } from "../../../../support/evidence-cache.ts";
-import { openRedis } from "../../../../support/store.ts";
-import { createTcpGate, throughGate } from "../../../../support/tcp-gate.ts";
+import { openGatedRedis, openRedis } from "../../../../support/store.ts";
+import { createTcpGate } from "../../../../support/tcp-gate.ts";
 
 describe("evidence of addresses that are answered alike", () => {
   it("is another process's as it was, however many share a shape", async (t) => {
@@ -194,7 +194,7 @@ describe("evidence of addresses that are answered alike", () => {
     const url = await testRedisUrl();
     const gate = await createTcpGate(url);
     t.after(() => gate.close());
-    const { commands } = await openRedis(t, throughGate(url, gate));
+    const { commands } = await openGatedRedis(t, url, gate);
     const cache = cacheOf(commands);
     const closed = once(commands, "close");
     gate.shut();
