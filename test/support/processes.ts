@@ -2,12 +2,15 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, readdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { PortTakenError, withFreePort } from "../../scripts/embedded/ports.ts";
 import { parentOf, startOf } from "../../scripts/processes.mjs";
 import { openLogFile } from "./log.ts";
+import { until } from "./until.ts";
 
 /** The service as the test run compiled it; a file that is run by itself takes the sources. */
 const ENTRY = process.env.RCPT_TEST_SERVICE ?? resolve(import.meta.dirname, "../../src/main.ts");
 const READY_WITHIN_MS = 180_000;
+const ALIVE_WITHIN_MS = 120_000;
 
 export interface Exit {
   code: number | null;
@@ -108,6 +111,32 @@ function watch(child: ChildProcess): MainProcess {
     stderr: () => errors,
     kill: (signal) => void child.kill(signal),
   };
+}
+
+/** For attempts of `withFreePort`: the error of a process that found its port in use, as one that leads to the next. */
+export function orPortTaken(error: unknown): never {
+  throw /in use/.test(String(error)) ? new PortTakenError(String(error)) : error;
+}
+
+/** A process whose operator's port is known before it is ready. */
+export interface LivingProcess {
+  main: MainProcess;
+  /** Status of a probe on the operator's port. */
+  probe(path: "/healthz" | "/readyz"): Promise<number>;
+}
+
+/** Starts a process with a port for the operator, and resolves once it is alive. @throws Error when it ends instead */
+export function startAlive(start: (METRICS_PORT: string) => MainProcess): Promise<LivingProcess> {
+  return withFreePort(async (port) => {
+    const main = start(String(port));
+    const probe = async (path: string) => (await fetch(`http://127.0.0.1:${port}${path}`)).status;
+    const ended = new AbortController();
+    void main.exited.then(() => ended.abort());
+    const looked = () => probe("/healthz").catch(() => 0);
+    await until("it lives", async () => ended.signal.aborted || (await looked()) === 200, ALIVE_WITHIN_MS);
+    if (ended.signal.aborted) orPortTaken(new Error(`ended before it was alive: ${main.stderr()}`));
+    return { main, probe };
+  });
 }
 
 /** Pids of the living children of `parent` whose environment has ROLE=`role`. */

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
 import { TYPES_OF_API, typesHead } from "../../../scripts/build/api-types.ts";
+import { PortTakenError, withFreePort } from "../../../scripts/embedded/ports.ts";
 import { type ClientProgram, clientExamples, createClientProgram } from "../../support/client-examples.ts";
 import { createDeployment, type Team, type TestApi } from "../../support/service.ts";
 import { createClosing } from "../../support/store.ts";
@@ -51,12 +50,21 @@ function holdsInOrder(output: string, texts: readonly string[]): void {
   }
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+/** The example that receives webhooks, once it listens. @throws PortTakenError when it ends instead */
+async function startReceiver(at: number, port: number) {
+  const url = `http://127.0.0.1:${port}/`;
+  const { status, body } = await api.send("POST", "/v1/webhooks", { key: team.testKey, body: { url } });
+  assert.equal(status, 201);
+  const child = program.start(at, { WEBHOOK_SECRET: String(body.secret), PORT: String(port) });
+  closing.after(() => void child.kill());
+  const forged = () =>
+    fetch(url, { method: "POST", body: "{}" }).then(
+      (answer) => answer.status,
+      () => null,
+    );
+  await until("the receiver listens", async () => child.exitCode !== null || (await forged()) === 401);
+  if (child.exitCode !== null) throw new PortTakenError(await child.output);
+  return child;
 }
 
 describe("packages/client/README.md", () => {
@@ -79,18 +87,7 @@ describe("packages/client/README.md", () => {
 
   it("receives webhooks: what the service sends is genuine, and nothing else", async () => {
     const at = examples.findIndex(({ code }) => code.includes("createServer"));
-    const port = await freePort();
-    const url = `http://127.0.0.1:${port}/`;
-    const { status, body } = await api.send("POST", "/v1/webhooks", { key: team.testKey, body: { url } });
-    assert.equal(status, 201);
-    const child = program.start(at, { WEBHOOK_SECRET: String(body.secret), PORT: String(port) });
-    closing.after(() => void child.kill());
-    const forged = () =>
-      fetch(url, { method: "POST", body: "{}" }).then(
-        (answer) => answer.status,
-        () => null,
-      );
-    await until("the receiver listens", async () => (await forged()) === 401);
+    const child = await withFreePort((port) => startReceiver(at, port));
     let printed = "";
     child.stdout?.on("data", (piece: Buffer) => {
       printed += piece;

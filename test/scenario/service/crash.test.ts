@@ -4,12 +4,12 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, it } from "node:test";
-import { freePort } from "../../../scripts/embedded/ports.ts";
+import { freePort, withFreePort } from "../../../scripts/embedded/ports.ts";
 import { startOf } from "../../../scripts/processes.mjs";
 import { LIMITS } from "../../../src/config/limits/limits.ts";
 import { startLoad, tally } from "../../support/load.ts";
 import { answeredOf, useProcesses, verifyAt } from "../../support/process-scenario.ts";
-import { childrenWithRole, type Exit, type MainProcess } from "../../support/processes.ts";
+import { childrenWithRole, type Exit, type MainProcess, orPortTaken } from "../../support/processes.ts";
 import { until } from "../../support/until.ts";
 
 /** Real processes, killed and stopped in the middle of their work: what the ledger, the clients and the exit codes say. */
@@ -40,9 +40,8 @@ async function exitOf(process: MainProcess): Promise<Exit> {
 
 describe("kill -9", () => {
   it("of an api under load costs the team its tranche at most, and never a unit over the limit", async () => {
-    const relay = start("relay");
     const [doomed, survivor] = [start("api"), start("api")];
-    const [doomedUrl, survivorUrl] = await Promise.all([doomed.ready, survivor.ready, relay.ready]);
+    const [doomedUrl, survivorUrl] = await Promise.all([doomed.ready, survivor.ready]);
     const limit = 4_000;
     const concurrency = 8;
     const { id, liveKey } = await scenario.deployment.team("enterprise", { dailyQuota: limit });
@@ -66,6 +65,8 @@ describe("kill -9", () => {
     const dead = await ledgerOf(id);
     const tranches = dead.leases.reduce((sum, { tranche }) => sum + tranche, 0);
     for (const { tranche } of dead.leases) assert.ok(tranche <= LIMITS.quota.trancheMax);
+    // Started now, for it would have settled what expired before that was read.
+    const relay = start("relay");
     await until("the relay has settled what expired", async () => (await ledgerOf(id)).leases.length === 0);
     const { used } = await ledgerOf(id);
     assert.ok(used >= answered, `${used} used, ${answered} answered`);
@@ -292,8 +293,11 @@ describe("the supervisor", () => {
     });
 
   it("restarts a killed api, which serves; killed itself, it leaves no process", async () => {
-    const PORT = String(await freePort());
-    const supervisor = start("all", { PORT });
+    const supervisor = await withFreePort(async (port) => {
+      const started = start("all", { PORT: String(port) });
+      await started.ready.catch(orPortTaken);
+      return started;
+    });
     const url = await supervisor.ready;
     const { liveKey } = await scenario.deployment.team("enterprise");
     assert.equal((await verifyAt(url, liveKey, newAddress())).status, 200);

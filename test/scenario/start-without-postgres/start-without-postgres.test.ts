@@ -5,11 +5,10 @@ import { freePort } from "../../../scripts/embedded/ports.ts";
 import { EXIT } from "../../../src/platform/exit-codes.ts";
 import { isOutage, requirePrimary } from "../../../src/stores/postgres/postgres.ts";
 import { type OwnPostgres, startOwnPostgres } from "../../support/own-services.ts";
-import { createProcesses, type MainProcess } from "../../support/processes.ts";
+import { createProcesses, type MainProcess, startAlive } from "../../support/processes.ts";
 import { createDeployment, type TestDeployment } from "../../support/service.ts";
 import { createClosing } from "../../support/store.ts";
 import { createTcpGate, throughGate } from "../../support/tcp-gate.ts";
-import { until } from "../../support/until.ts";
 
 /** Processes that start in a fail-over: they wait, are alive and not ready, and serve once Postgres takes writes again. */
 const closing = createClosing();
@@ -41,29 +40,11 @@ beforeEach(() => bringUp());
 // The deployment's end drops its database.
 after(() => bringUp());
 
-interface StartingRole {
-  main: MainProcess;
-  /** Status of a probe on the operator's port. */
-  probe(path: "/healthz" | "/readyz"): Promise<number>;
-}
+const start = (ROLE: string, settings: Record<string, string> = {}) =>
+  processes.start({ ...deployment.settings, CHECK_THREADS: "1", ROLE, ...settings });
 
-async function start(role: string, settings: Record<string, string> = {}): Promise<StartingRole> {
-  const METRICS_PORT = String(await freePort());
-  const main = processes.start({
-    ...deployment.settings,
-    CHECK_THREADS: "1",
-    ROLE: role,
-    METRICS_PORT,
-    ...settings,
-  });
-  return {
-    main,
-    probe: async (path) => (await fetch(`http://127.0.0.1:${METRICS_PORT}${path}`)).status,
-  };
-}
-
-const lives = ({ probe }: StartingRole) =>
-  until("it lives", async () => (await probe("/healthz").catch(() => 0)) === 200, 120_000);
+const startLiving = (role: string, settings: Record<string, string> = {}) =>
+  startAlive((METRICS_PORT) => start(role, { ...settings, METRICS_PORT }));
 
 /** Exit code and output of a process that cannot start. */
 async function failure(main: MainProcess): Promise<{ code: number | null; lines: string[] }> {
@@ -78,12 +59,9 @@ describe("a process that starts while Postgres is away", () => {
   it("waits, alive and not ready, and serves when it is there and takes writes", async () => {
     const { liveKey } = await deployment.team("enterprise");
     await takeDown();
-    const all = await start("all", { ...BARE, PORT: String(await freePort()) });
-    const alone = await Promise.all(["api", "bulk", "relay"].map((role) => start(role)));
-    for (const starting of alone) {
-      await lives(starting);
-      assert.equal(await starting.probe("/readyz"), 503);
-    }
+    const all = start("all", BARE);
+    const alone = await Promise.all(["api", "bulk", "relay"].map((role) => startLiving(role)));
+    for (const starting of alone) assert.equal(await starting.probe("/readyz"), 503);
 
     await bringUp("standby");
     await assert.rejects(
@@ -97,13 +75,14 @@ describe("a process that starts while Postgres is away", () => {
       await main.ready;
       assert.equal(await probe("/readyz"), 200);
     }
-    for (const { main } of [...alone.slice(0, 1), all]) {
+    const mains = alone.map(({ main }) => main);
+    for (const main of [...mains.slice(0, 1), all]) {
       const url = `${await main.ready}/v1/verify?email=exists@plain.test`;
       const { status } = await fetch(url, { headers: { Authorization: `Bearer ${liveKey}` } });
       assert.equal(status, 200);
     }
-    for (const { main } of [...alone, all]) main.kill("SIGTERM");
-    for (const { main } of [...alone, all]) assert.equal((await main.exited).code, EXIT.done);
+    for (const main of [...mains, all]) main.kill("SIGTERM");
+    for (const main of [...mains, all]) assert.equal((await main.exited).code, EXIT.done);
   });
 
   it("ends at once and cleanly on SIGTERM, also while an attempt hangs", async () => {
@@ -113,13 +92,12 @@ describe("a process that starts while Postgres is away", () => {
     await takeDown();
     // The grace is far longer than a shutdown takes, so a process that waited for its grace to end would be noticed.
     const patient = { SHUTDOWN_GRACE_MS: "120000" };
-    const refused = await start("relay", patient);
-    const hanging = await start("api", { ...patient, DATABASE_URL: throughGate(postgres.url, gate) });
-    for (const starting of [refused, hanging]) {
-      await lives(starting);
+    const refused = await startLiving("relay", patient);
+    const hanging = await startLiving("api", { ...patient, DATABASE_URL: throughGate(postgres.url, gate) });
+    for (const { main } of [refused, hanging]) {
       const toldMs = performance.now();
-      starting.main.kill("SIGTERM");
-      assert.deepEqual(await starting.main.exited, { code: EXIT.done, signal: null });
+      main.kill("SIGTERM");
+      assert.deepEqual(await main.exited, { code: EXIT.done, signal: null });
       assert.ok(performance.now() - toldMs < 60_000);
     }
   });
@@ -164,8 +142,7 @@ describe("a Postgres that refuses the login", () => {
       const url = new URL(postgres.url);
       change(url);
       for (const role of ["relay", "all"]) {
-        const { main } = await start(role, { ...BARE, DATABASE_URL: url.href });
-        const { code, lines } = await failure(main);
+        const { code, lines } = await failure(start(role, { ...BARE, DATABASE_URL: url.href }));
         assert.deepEqual([code, lines.length], [EXIT.misconfigured, 1], lines.join("\n"));
         assert.match(lines[0] ?? "", /^rcpt: DATABASE_URL: Postgres refuses access: /);
         assert.match(lines[0] ?? "", said);
