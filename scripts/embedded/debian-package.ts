@@ -55,6 +55,9 @@ function distribution(): string {
   return distributionName(existsSync(OS_RELEASE) ? readFileSync(OS_RELEASE, "utf8") : "");
 }
 
+/** Where a program is unpacked in `folder`; once it is there, it is whole. */
+export const unpackedFolder = (folder: string, as: string): string => join(folder, `${as}-${distribution()}`);
+
 /** Another run may have been faster; its folder holds the same. */
 function moveUnlessThere(from: string, to: string): void {
   try {
@@ -77,7 +80,7 @@ export async function unpackProgram(
   as: string,
   { folder, guard, say }: { folder: string; guard: Guard; say(line: string): void },
 ): Promise<UnpackedProgram> {
-  const root = join(folder, `${as}-${distribution()}`);
+  const root = unpackedFolder(folder, as);
   if (!existsSync(root)) {
     say(`no ${program.name} is installed: unpacking the distribution's package into ${folder}`);
     const work = `${root}.${process.pid}`;

@@ -5,10 +5,14 @@ import { brief, engineScenario, mixed, NOT_FOUND, VALID, wrongly } from "../../s
 import { SilentListener } from "../../support/silent-listener.ts";
 
 const SILENT = "127.0.0.4";
+/** Each with a new domain. */
+const ATTEMPTS = 5;
 const scenario = engineScenario({ bulk: true, settings: { VERIFY_DEADLINE_MS: "60000" } });
 
+type Families = { a: string[]; aaaa?: string[] };
+
 /** A domain whose exchanger answers only at the last of its addresses. */
-function place(domain: string, families: { a: string[]; aaaa?: string[] }): void {
+function place(domain: string, families: Families): void {
   scenario.world.dns.set(`mx.${domain}`, families);
   scenario.world.dns.set(domain, { mx: [[10, `mx.${domain}`]] });
 }
@@ -22,14 +26,21 @@ describe("an exchanger whose first address is silent", () => {
 
   it("is asked at its next address, of either family, long before the first is given up", async () => {
     const plain = scenario.host("mx.plain.test").address;
-    place("slow4.test", { a: [SILENT, plain] });
     const hasIpv6 = scenario.world.hosts().some(({ address }) => address === "::1");
-    place("slow6.test", hasIpv6 ? { a: [SILENT], aaaa: ["::1"] } : { a: [SILENT, plain] });
-    for (const domain of ["slow4.test", "slow6.test"]) {
-      const startedMs = performance.now();
-      assert.equal(brief(await scenario.ask(`exists@${domain}`)), VALID);
-      assert.equal(brief(await scenario.ask(`missing@${domain}`)), NOT_FOUND);
-      assert.ok(performance.now() - startedMs < LIMITS.smtp.connectTimeoutMs);
+    const v4: Families = { a: [SILENT, plain] };
+    const v6: Families = hasIpv6 ? { a: [SILENT], aaaa: ["::1"] } : v4;
+    for (const [family, addresses] of Object.entries({ v4, v6 })) {
+      const tookMs: number[] = [];
+      // A busy machine may take as long itself, but hardly each time.
+      while (tookMs.length < ATTEMPTS && Math.min(...tookMs) >= LIMITS.smtp.connectTimeoutMs) {
+        const domain = `slow${tookMs.length}-${family}.test`;
+        place(domain, addresses);
+        const startedMs = performance.now();
+        assert.equal(brief(await scenario.ask(`exists@${domain}`)), VALID);
+        assert.equal(brief(await scenario.ask(`missing@${domain}`)), NOT_FOUND);
+        tookMs.push(performance.now() - startedMs);
+      }
+      assert.ok(Math.min(...tookMs) < LIMITS.smtp.connectTimeoutMs, `${family}: ${tookMs}`);
     }
   });
 

@@ -17,6 +17,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { after, afterEach, before, test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
+import { unpackedFolder } from "../../../scripts/embedded/debian-package.ts";
 import { commandOf, startOf } from "../../../scripts/processes.mjs";
 
 const ROOT = resolve(import.meta.dirname, "../../..");
@@ -47,12 +48,10 @@ before(() => {
   for (const name of ["node_modules", ...workspaceFolders()])
     symlinkSync(join(ROOT, name), join(project, name));
   cpSync(join(ROOT, "dist/portal"), join(project, "dist/portal"), { recursive: true });
-  // Downloads of earlier runs need not be repeated.
-  if (existsSync(join(ROOT, ".rcpt/cache")))
-    cpSync(join(ROOT, ".rcpt/cache"), join(project, ".rcpt/cache"), {
-      recursive: true,
-      verbatimSymlinks: true,
-    });
+  // What was downloaded earlier need not be again. The rest of the folder may change under the copy.
+  const redisOf = (root: string) => unpackedFolder(join(root, ".rcpt/cache"), "redis");
+  if (existsSync(redisOf(ROOT)))
+    cpSync(redisOf(ROOT), redisOf(project), { recursive: true, verbatimSymlinks: true });
 });
 
 afterEach(async () => {

@@ -131,7 +131,7 @@ describe("the feed of changes", () => {
     assert.equal((await changes.since(cursor)).overflow, true);
     const [ahead] = await sql<[{ cursor: string }]>`
       select concat_ws(':', at, at, '') as cursor
-      from (select pg_snapshot_xmax(pg_current_snapshot())::text::bigint + 1000 as at) later`;
+      from (select pg_snapshot_xmax(pg_current_snapshot())::text::bigint + 1000000000 as at) later`;
     assert.equal((await changes.since(ahead.cursor)).overflow, true);
   });
 

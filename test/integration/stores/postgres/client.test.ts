@@ -11,7 +11,7 @@ describe("the Postgres client", () => {
       maxConnections: 1,
       applicationName: "rcpt-test",
       // Far above what the statements below take, also on a loaded machine.
-      statementTimeoutMs: 2_000,
+      statementTimeoutMs: 10_000,
     });
     t.after(async () => {
       await sql.end({ timeout: 1 });
