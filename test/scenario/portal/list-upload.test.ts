@@ -5,6 +5,7 @@ import { useBrowser } from "../../support/browser.ts";
 import { useLists } from "../../support/lists-on-disk.ts";
 import { lookInThemes, portalVisits } from "../../support/portal-pages.ts";
 import { usePortalSite } from "../../support/portal-site.ts";
+import { until } from "../../support/until.ts";
 import { workbookOf } from "../../support/workbook.ts";
 
 /** From a file to a job in the portal: sending, preview, submission. */
@@ -264,6 +265,7 @@ describe("a file", () => {
     await choose(page, fileOf("small.csv", "email\nexists@plain.test\n"));
     await page.getByText(/so the file goes through the API/).waitFor();
     assert.equal(await page.getByRole("button", { name: "Pause" }).count(), 0);
+    await until("it is held", () => through.length > 0);
     for (const route of through) await route.continue();
     await page.getByText("Addresses are read from").waitFor();
     await page.getByRole("heading", { name: "small.csv" }).waitFor();
