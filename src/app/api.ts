@@ -1,4 +1,5 @@
 import { createRoutes } from "../api/routing/routes.ts";
+import { createReadTurns } from "../api/server/read-turns.ts";
 import { createHttpServer, type HttpServer } from "../api/server/server.ts";
 import type { Config } from "../config/config.ts";
 import { LIMITS } from "../config/limits/limits.ts";
@@ -116,6 +117,7 @@ export function composeApi(deps: Deps): ApiRole {
       limitsLeft: createLimitsView({ rateLimiter, quota }),
       publicLimitsLeft: createPublicLimitsView(publicRate),
       idempotency,
+      reads: createReadTurns(clock, config.database.maxConnections),
     },
     clients,
     ...{ log, metrics, clock, tracer: deps.tracer },

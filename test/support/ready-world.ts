@@ -182,6 +182,7 @@ export async function startReadyWorld(
     limitsLeft: createLimitsView({ rateLimiter, quota }),
     publicLimitsLeft: () => assert.fail("no route here is public"),
     idempotency: { begin: () => Promise.reject(new Error("not here")), drain: async () => undefined },
+    reads: { run: async (_share, _isCancelled, read) => read() },
   };
   const server = createHttpServer({
     routes: [

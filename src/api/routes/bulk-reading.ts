@@ -83,6 +83,7 @@ function resultsRoute(jobs: BulkJobs): Route {
     tag: "bulk",
     role: "member",
     rate: "read",
+    waitsElsewhere: true,
     method: "GET",
     path: "/v1/bulk-jobs/{id}/results",
     operationId: "getBulkResults",

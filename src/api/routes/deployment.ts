@@ -16,6 +16,7 @@ export function createDeploymentRoute(read: ReadDeploymentStatus): Route {
     tag: "operations",
     role: "admin",
     rate: "read",
+    waitsElsewhere: true,
     liveOnly: true,
     errors: [],
     success: {

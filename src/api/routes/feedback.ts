@@ -126,6 +126,7 @@ function accuracyRoute(feedback: Feedback): Route {
   return teamRoute({
     ...MEMBERS,
     rate: "read",
+    waitsElsewhere: true,
     method: "GET",
     path: "/v1/feedback/accuracy",
     operationId: "getAccuracy",

@@ -131,6 +131,7 @@ function getRoute(uploads: Uploads): Route {
   return teamRoute({
     ...MEMBERS,
     rate: "read",
+    waitsElsewhere: true,
     method: "GET",
     path: "/v1/uploads/{upload}",
     operationId: "getUpload",

@@ -35,6 +35,11 @@ export interface RouteInfo {
   rate: RouteRate;
   /** Part of one of our own pages: not in the OpenAPI document, since clients do not program against it. */
   internal?: boolean;
+  /**
+   * Set on a route of the class `read` that waits for more than Postgres: its wait must not use up turns of other reads (see
+   * `ReadTurns`).
+   */
+  waitsElsewhere?: boolean;
   /** Served also when the server sheds load: health checks. */
   isEssential?: boolean;
   /** A key whose user has left is refused with 401 `key_without_user`, before its role is looked at. */

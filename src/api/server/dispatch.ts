@@ -1,7 +1,7 @@
 import { insufficientRole, liveCredentialNeeded } from "../../features/auth/acting-member.ts";
 import type { Caller } from "../../features/auth/client-charges.ts";
 import type { Idempotency } from "../../features/idempotency/idempotency.ts";
-import { type Actor, hasAtLeastRole } from "../../features/identity/actor.ts";
+import { type Actor, hasAtLeastRole, shareKey } from "../../features/identity/actor.ts";
 import { requireFeature } from "../../features/identity/tier-features.ts";
 import type { RateLimitState } from "../../features/quota/limits-view.ts";
 import type { RateClass } from "../../features/rate-limit/classes.ts";
@@ -15,6 +15,7 @@ import type { HttpRequest } from "../request/request.ts";
 import { beginRequestSpan } from "../request/request-span.ts";
 import { invokeOnce } from "../routing/idempotency.ts";
 import { acceptsBody, type PublicRoute, type Route, type TeamRoute } from "../routing/route.ts";
+import type { ReadTurns } from "./read-turns.ts";
 
 export interface RequestGate {
   /**
@@ -35,6 +36,7 @@ export interface RequestGate {
     take(address: string, nowMs: number): void;
   };
   idempotency: Idempotency;
+  reads: ReadTurns;
   /** The limits of the request's class, for every answer to the actor; null: none are named. */
   limitsLeft(actor: Actor, rateClass: RateClass): RateLimitState | null;
   /** The rate of a client's address, for every answer of a route that it is taken from. */
@@ -111,8 +113,14 @@ function invoke(
   actor: Actor,
 ): MaybePromise<HttpReply> {
   const key = route.idempotent === true ? request.headers["idempotency-key"] : undefined;
-  if (key === undefined) return route.invoke(request, actor);
-  return invokeOnce(gate.idempotency, { route, request, actor, key }, () => route.invoke(request, actor));
+  if (key !== undefined)
+    return invokeOnce(gate.idempotency, { route, request, actor, key }, () => route.invoke(request, actor));
+  if (route.rate !== "read" || route.waitsElsewhere === true) return route.invoke(request, actor);
+  return gate.reads.run(
+    shareKey(actor),
+    () => request.cancelled(),
+    () => route.invoke(request, actor),
+  );
 }
 
 /** Takes a token and waits for an unwanted body. A failure of either releases the request's slot. */

@@ -245,6 +245,10 @@ export const LIMITS = {
     migrationTimeoutMs: 300_000,
     /** Longest wait of a transaction for earlier ones of its team: as long as a statement may take. */
     teamWaitMs: 5_000,
+    /** Reads of the API under way: this part of the connections (DATABASE_MAX_CONNECTIONS), half of it for one share. */
+    readsPart: 0.6,
+    /** Longest wait of a read for its turn: as long as a statement may take. */
+    readWaitMs: 5_000,
     idleMs: 8_000,
     reconnectMaxMs: 500,
     /** Interval at which a process that starts while Postgres is away tries again, and at which it logs that it waits. */

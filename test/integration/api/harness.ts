@@ -97,6 +97,7 @@ export function openGate(overrides: Partial<RequestGate> = {}): RequestGate {
       begin: async () => ({ settle: () => Promise.resolve(), release: () => Promise.resolve() }),
       drain: () => Promise.resolve(),
     },
+    reads: { run: async (_share, _isCancelled, read) => read() },
     limitsLeft: () => ({
       policy: '"default";q=10;w=1',
       name: "default",

@@ -30,7 +30,7 @@ function setUp(authenticate: RequestGate["authenticate"]) {
   request.sampled = { by, as: SAMPLED };
   const invoked: unknown[] = [];
   const route = {
-    ...{ method: "GET", path: "/x", access: { role: "member" }, rate: "read" },
+    ...{ method: "GET", path: "/x", access: { role: "member" }, rate: "write" },
     invoke: ({ span }: HttpRequest) => void invoked.push(span),
   } as unknown as Route;
   const gate = { authenticate, rateLimit: { take: () => {} } } as Partial<RequestGate> as RequestGate;
