@@ -60,18 +60,19 @@ const columns = (sql: Queryable) => sql`
   d.id, d.event_id, e.type as event_type, d.status, d.attempts, d.response_status, d.error, d.duration_ms,
   d.next_attempt_at, d.created_at, d.last_attempt_at`;
 
-/** The log of a webhook, newest first. */
+/** The log of a webhook, newest first. For the collation of the ids see `listEvents`. */
 export function listDeliveries(
   sql: Queryable,
   of: { teamId: string; webhookId: string },
   page: { limit: number; after: string | null; status: DeliveryStatus | null },
 ): Promise<DeliveryRow[]> {
+  const id = page.status === null ? sql`d.id` : sql`d.id collate "C"`;
   return sql<DeliveryRow[]>`
     select ${columns(sql)} from webhook_deliveries d join events e on e.id = d.event_id
     where d.team_id = ${of.teamId} and d.webhook_id = ${of.webhookId}
-      and (${page.after}::text is null or d.id < ${page.after})
-      and (${page.status}::text is null or d.status = ${page.status})
-    order by d.id desc limit ${page.limit}`;
+      ${page.status === null ? sql`` : sql`and d.status = ${page.status}`}
+      ${page.after === null ? sql`` : sql`and ${id} < ${page.after}`}
+    order by ${id} desc limit ${page.limit}`;
 }
 
 /** null: the team's webhook has no such delivery. */

@@ -27,6 +27,9 @@ import { jobProviders } from "./0016-to-0030/0027-job-providers.ts";
 import { responseBodies } from "./0016-to-0030/0028-response-bodies.ts";
 import { webhookTestUses } from "./0016-to-0030/0029-webhook-test-uses.ts";
 import { eventOrder } from "./0016-to-0030/0030-event-order.ts";
+import { eventTypes } from "./0031-to-0045/0031-event-types.ts";
+import { deliveryStatus } from "./0031-to-0045/0032-delivery-status.ts";
+import { testJobs } from "./0031-to-0045/0033-test-jobs.ts";
 
 /** One step of the schema. Modules, not `.sql` files, so that `tsc` alone carries them into the build. */
 export interface Migration {
@@ -67,4 +70,7 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 28, name: "response-bodies", sql: responseBodies },
   { id: 29, name: "webhook-test-uses", sql: webhookTestUses },
   { id: 30, name: "event-order", sql: eventOrder },
+  { id: 31, name: "event-types", sql: eventTypes },
+  { id: 32, name: "delivery-status", sql: deliveryStatus },
+  { id: 33, name: "test-jobs", sql: testJobs },
 ];
