@@ -30,6 +30,7 @@ import { eventOrder } from "./0016-to-0030/0030-event-order.ts";
 import { eventTypes } from "./0031-to-0045/0031-event-types.ts";
 import { deliveryStatus } from "./0031-to-0045/0032-delivery-status.ts";
 import { testJobs } from "./0031-to-0045/0033-test-jobs.ts";
+import { manyCredentials } from "./0031-to-0045/0034-many-credentials.ts";
 
 /** One step of the schema. Modules, not `.sql` files, so that `tsc` alone carries them into the build. */
 export interface Migration {
@@ -73,4 +74,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 31, name: "event-types", sql: eventTypes },
   { id: 32, name: "delivery-status", sql: deliveryStatus },
   { id: 33, name: "test-jobs", sql: testJobs },
+  { id: 34, name: "many-credentials", sql: manyCredentials },
 ];

@@ -8,6 +8,7 @@ import {
   readOwnChanges,
 } from "../../../../src/features/auth/auth-changes.ts";
 import { hashSecret } from "../../../../src/features/identity/api-key.ts";
+import { deleteMember } from "../../../../src/features/identity/member-sql.ts";
 import type { Bootstrapped } from "../../../../src/features/teams/bootstrap.ts";
 import type { Database, Transaction } from "../../../../src/stores/postgres/postgres.ts";
 import { newTeam, useDatabase } from "../../../support/store.ts";
@@ -253,6 +254,59 @@ describe("the database notes by itself", () => {
       assert.deepEqual([...noted].sort(), expected(team).sort());
     });
   }
+
+  /** Kinds and subjects of the notes of a change. */
+  async function notesOf(change: () => Promise<unknown>): Promise<string[]> {
+    const feed = createAuthChanges(sql);
+    const { cursor } = await feed.since(null);
+    await change();
+    return (await feed.since(cursor)).changes.map(({ kind, subject }) => `${kind} ${subject}`).sort();
+  }
+  const addKeys = (teamId: string, userId: string, count: number) => sql`
+    insert into api_keys (id, team_id, user_id, label, env, role, hash, prefix, last4)
+    select 'key_' || ${teamId}::text || n, ${teamId}, ${userId}, 'l', 'live', 'member',
+      sha256(convert_to(${teamId} || n, 'UTF8')), 'p', '1234'
+    from generate_series(1, ${count}) n`;
+  const addSessions = (teamId: string, userId: string, count: number, expiresAt: Date) => sql`
+    insert into sessions (id, hash, user_id, team_id, expires_at)
+    select 'ses_' || ${teamId}::text || n, sha256(convert_to('s' || ${teamId} || n, 'UTF8')), ${userId}, ${teamId}, ${expiresAt}
+    from generate_series(1, ${count}) n`;
+  const TOMORROW = new Date(Date.now() + 86_400_000);
+
+  it("many credentials of a team by one note of it, few of another one by one", async () => {
+    const [many, few] = [await newTeam(sql), await newTeam(sql)];
+    // With the two that each team has.
+    await addKeys(many.teamId, many.userId, 500);
+    await addKeys(few.teamId, few.userId, 8);
+    const revoked = () =>
+      sql`update api_keys set revoked_at = now() where team_id in (${many.teamId}, ${few.teamId})`;
+    const notes = await notesOf(revoked);
+    assert.equal(notes.length, 11);
+    assert.equal(notes.filter((note) => note.startsWith("credential ")).length, 10);
+    assert.equal(notes.at(-1), `team ${many.teamId}`);
+    const deleted = () => sql`delete from api_keys where team_id in (${many.teamId}, ${few.teamId})`;
+    assert.deepEqual(await notesOf(deleted), notes);
+  });
+
+  it("many sessions of a user by a note of each team, and none that has expired", async () => {
+    const { teamId, userId } = await newTeam(sql);
+    await addSessions(teamId, userId, 100, TOMORROW);
+    const end = () => sql`delete from sessions where user_id = ${userId}`;
+    assert.deepEqual(await notesOf(end), [`team ${teamId}`]);
+    await addSessions(teamId, userId, 2_000, new Date(Date.now() - 1_000));
+    assert.deepEqual(await notesOf(end), []);
+  });
+
+  it("a member's removal with all keys and sessions by one note", async () => {
+    const { teamId, userId } = await newTeam(sql);
+    await addKeys(teamId, userId, 498);
+    await addSessions(teamId, userId, 99, TOMORROW);
+    const noted = await sql.begin(async (tx) => {
+      await deleteMember(tx, teamId, userId);
+      return readOwnChanges(tx);
+    });
+    assert.deepEqual(noted, [{ kind: "team", subject: teamId }]);
+  });
 
   it("a large blocklist that goes with its team by one line, not ten thousand", async () => {
     const { teamId } = await newTeam(sql);
