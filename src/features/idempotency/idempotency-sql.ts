@@ -45,15 +45,21 @@ const heldKeys = (sql: Queryable, { teamId, livemode }: IdempotencyClaim) => sql
 /**
  * Takes the key: true for exactly one of any number of concurrent callers. A key that has expired, or whose claim for the
  * same request was abandoned, is free again. False also when there is no room.
+ * @param isCounted false: whether there is room is not looked at
  */
-export async function claimIdempotencyKey(sql: Queryable, key: IdempotencyClaim): Promise<boolean> {
+export async function claimIdempotencyKey(
+  sql: Queryable,
+  key: IdempotencyClaim,
+  isCounted: boolean,
+): Promise<boolean> {
   const { leaseMs, keptMs } = LIMITS.idempotency;
+  const hasRoom = sql`where ${heldKeys(sql, key)} < ${HELD}
+      or exists (select from idempotency_keys where team_id = ${key.teamId} and key_hash = ${key.keyHash})`;
   const rows = await sql`
     insert into idempotency_keys as k (team_id, livemode, key_hash, fingerprint, claim, locked_until, expires_at)
     select ${key.teamId}, ${key.livemode}::boolean, ${key.keyHash}, ${key.fingerprint}, ${key.claim}::uuid,
       clock_timestamp() + ${intervalOf(leaseMs)}::interval, clock_timestamp() + ${intervalOf(keptMs)}::interval
-    where ${heldKeys(sql, key)} < ${HELD}
-      or exists (select from idempotency_keys where team_id = ${key.teamId} and key_hash = ${key.keyHash})
+    ${isCounted ? hasRoom : sql``}
     on conflict (team_id, key_hash) do update
     set fingerprint = excluded.fingerprint, claim = excluded.claim, locked_until = excluded.locked_until,
       expires_at = excluded.expires_at, status = null, content_type = null, headers = null, body = null

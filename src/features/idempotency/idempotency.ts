@@ -104,17 +104,25 @@ function refusal(state: Exclude<IdempotencyKeyState["state"], "kept">): AppError
   });
 }
 
-export function createIdempotency(deps: { sql: Database; clock: Clock; log: Logger }): Idempotency {
-  const { sql, clock } = deps;
+export interface IdempotencyDeps {
+  sql: Database;
+  clock: Clock;
+  log: Logger;
+  /** From 0 to 1, exclusive; absent: `Math.random`. */
+  random?(): number;
+}
+
+export function createIdempotency(deps: IdempotencyDeps): Idempotency {
+  const { sql, clock, random = Math.random } = deps;
   const writes = createIdempotencyWrites(deps);
 
   async function claim(key: IdempotencyClaim): Promise<IdempotencyKeyState | null> {
-    if (await claimIdempotencyKey(sql, key)) return null;
+    if (await claimIdempotencyKey(sql, key, random() < LIMITS.idempotency.countedPart)) return null;
     const found = await readIdempotencyKey(sql, key);
     if (found.state === "full") await evictIdempotencyKeys(sql, key);
     // Free: others have made room since, or it was released.
     else if (found.state !== "free") return found;
-    return (await claimIdempotencyKey(sql, key)) ? null : readIdempotencyKey(sql, key);
+    return (await claimIdempotencyKey(sql, key, true)) ? null : readIdempotencyKey(sql, key);
   }
 
   /** `claim`, or 503 when it fails or takes too long; one that succeeds too late is undone. */

@@ -20,7 +20,9 @@ import { until } from "../../../support/until.ts";
 let teamId: string;
 
 const { sql, url } = await useDatabase();
-const idempotency = createIdempotency({ sql, clock: systemClock, log: silentLog });
+/** Each claim counts the team's keys. */
+const counting = { sql, clock: systemClock, log: silentLog, random: () => 0 };
+const idempotency = createIdempotency(counting);
 beforeEach(async () => {
   ({ teamId } = await newTeam(sql));
 });
@@ -221,6 +223,20 @@ describe("a team's keys", () => {
     assert.equal(gone.at(-1)?.n, gone.length + 1, "the next oldest went");
     for (const key of keys) assert.deepEqual(await answersTo(ask({ key })), ANSWER);
     assert.deepEqual(await answersTo(ask({ livemode: false })), ANSWER);
+  });
+
+  it("are counted by some claims only", async () => {
+    await fill("kept");
+    const { countedPart } = LIMITS.idempotency;
+    const draws = [countedPart, 0.99, countedPart / 2];
+    const drawing = createIdempotency({ ...counting, random: () => draws.shift() ?? 1 });
+    const counts: number[] = [];
+    for (const key of ["one", "two", "three"]) {
+      assert.ok("settle" in (await drawing.begin(ask({ key }))));
+      counts.push(await count());
+    }
+    const held = perTeam + spare;
+    assert.deepEqual(counts, [held + 1, held + 2, held + 2 - spare + 1]);
   });
 
   it("that have expired take up no room", async () => {
