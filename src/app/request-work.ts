@@ -60,6 +60,7 @@ export function composeRequestWork(log: Logger): RequestWork {
     detectForPreview: (head, options, owner) =>
       thread.run("detectTable", { head: copyBytes(head), options }, owner),
     feedback: {
+      requireTime: (share) => feedbackThread.requireTime(share),
       readFile: (bytes, options, terms, owner) =>
         feedbackThread.run("readFeedbackFile", { bytes, options, terms }, owner, [bytes.buffer]),
       readEvents: (events, terms, owner) =>

@@ -5,6 +5,7 @@ import { createFairQueue } from "./fair-queue.ts";
 import type { Logger } from "./log.ts";
 import { createTeamSlots, type TeamSlots } from "./team-slots.ts";
 import type { Clock } from "./time/clock.ts";
+import { createDailyTime } from "./time/daily-time.ts";
 
 /** The outcome of a task that did not crash: an AppError would lose its class between threads. */
 export type TaskOutcome<T> = { value: T } | { refusal: PackedRefusal };
@@ -54,10 +55,12 @@ export interface RequestThread {
   /**
    * @param task name of a function in workers/request.ts
    * @param transfer parts of `input` whose ownership is transferred
-   * @throws AppError `overloaded` when too many tasks wait, in all or of the share; errors of the task; Error when the
-   *   thread died during the task, or the task took too long
+   * @throws AppError `overloaded` when too many tasks wait, in all or of the share; `limit_reached` when those of the share have
+   *   taken its time of the day; errors of the task; Error when the thread died during the task, or the task took too long
    */
   run<T>(task: string, input: unknown, owner: TaskOwner, transfer?: readonly ArrayBuffer[]): Promise<T>;
+  /** Before the input of a task is received. @throws AppError `limit_reached` as `run` does */
+  requireTime(share: string): void;
   /** Ends the thread; tasks in progress fail. Idempotent. */
   close(): Promise<void>;
 }
@@ -78,6 +81,8 @@ export interface RequestThreadLimits {
   taskMs: number;
   idleMs: number;
   heapMb: number;
+  /** Time that tasks of one share may take on a UTC day; absent: any. */
+  shareMsPerDay?: number;
 }
 
 function createPool(filename: string, { idleMs, heapMb }: RequestThreadLimits): Piscina {
@@ -103,12 +108,15 @@ function createTaskSlots({ tasks, tasksPerShare, tasksKept }: RequestThreadLimit
   );
 }
 
-export function createRequestThread(deps: RequestThreadDeps): RequestThread {
-  const { clock, log, file, limits = LIMITS.requestThread } = deps;
-  const slots = createTaskSlots(limits);
+/** Runs tasks in a thread that starts with the first of them. */
+interface TaskRunner {
+  run(task: string, input: unknown, transfer: readonly ArrayBuffer[]): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+function createTaskRunner({ clock, log, file }: RequestThreadDeps, limits: RequestThreadLimits): TaskRunner {
   let pool: Piscina | null = null;
   let closed = false;
-  const queue = createFairQueue();
 
   /** The next task starts another thread. */
   function drop(failed: Piscina): void {
@@ -133,39 +141,72 @@ export function createRequestThread(deps: RequestThreadDeps): RequestThread {
     });
   }
 
-  async function runNow(task: string, input: unknown, transfer: readonly ArrayBuffer[]): Promise<unknown> {
-    if (closed) throw new AppError("unavailable", "This process is shutting down.", { retryAfterS: 1 });
-    pool ??= startPool();
-    const running = pool;
-    let outcome: TaskOutcome<unknown>;
-    try {
-      outcome = await inTime(
-        running.run({ task, input } satisfies ThreadTask, { transferList: [...transfer] }),
-      );
-    } catch (cause) {
-      drop(running);
-      throw new Error(`the request thread failed at ${task}`, { cause });
-    }
-    if ("value" in outcome) return outcome.value;
-    const { code, detail, ...options } = outcome.refusal;
-    throw new AppError(code, detail, options);
-  }
-
   return {
-    async run<T>(task: string, input: unknown, owner: TaskOwner, transfer: readonly ArrayBuffer[] = []) {
-      const giveBack = slots.take(owner.share);
+    async run(task, input, transfer) {
+      if (closed) throw new AppError("unavailable", "This process is shutting down.", { retryAfterS: 1 });
+      pool ??= startPool();
+      const running = pool;
+      let outcome: TaskOutcome<unknown>;
       try {
-        return await queue.run(owner.share, async () => {
-          if (owner.isCancelled()) throw new AppError("bad_request", "The client has gone.");
-          return (await runNow(task, input, transfer)) as T;
-        });
-      } finally {
-        giveBack();
+        outcome = await inTime(
+          running.run({ task, input } satisfies ThreadTask, { transferList: [...transfer] }),
+        );
+      } catch (cause) {
+        drop(running);
+        throw new Error(`the request thread failed at ${task}`, { cause });
       }
+      if ("value" in outcome) return outcome.value;
+      const { code, detail, ...options } = outcome.refusal;
+      throw new AppError(code, detail, options);
     },
     async close() {
       closed = true;
       await pool?.destroy();
     },
+  };
+}
+
+export function createRequestThread(deps: RequestThreadDeps): RequestThread {
+  const limits: RequestThreadLimits = deps.limits ?? LIMITS.requestThread;
+  const { shareMsPerDay = Number.POSITIVE_INFINITY } = limits;
+  const slots = createTaskSlots(limits);
+  const queue = createFairQueue();
+  const runner = createTaskRunner(deps, limits);
+  const taken = createDailyTime(deps.clock);
+
+  function requireTime(share: string): void {
+    if (taken.usedMs(share) < shareMsPerDay) return;
+    throw new AppError(
+      "limit_reached",
+      `What the team sent today took ${shareMsPerDay / 1_000} s to read, as long as it may. Send the rest tomorrow.`,
+    );
+  }
+
+  async function runTimed(share: string, run: () => Promise<unknown>): Promise<unknown> {
+    requireTime(share);
+    const startedMs = deps.clock.monotonic();
+    try {
+      return await run();
+    } finally {
+      taken.add(share, deps.clock.monotonic() - startedMs);
+    }
+  }
+
+  return {
+    async run<T>(task: string, input: unknown, owner: TaskOwner, transfer: readonly ArrayBuffer[] = []) {
+      const { share } = owner;
+      requireTime(share);
+      const giveBack = slots.take(share);
+      try {
+        return await queue.run(share, async () => {
+          if (owner.isCancelled()) throw new AppError("bad_request", "The client has gone.");
+          return (await runTimed(share, () => runner.run(task, input, transfer))) as T;
+        });
+      } finally {
+        giveBack();
+      }
+    },
+    requireTime,
+    close: () => runner.close(),
   };
 }

@@ -27,7 +27,8 @@ const COUNTED =
   "The same address with the same outcome on the same UTC day counts once, however often it is reported, so a request may be " +
   `repeated. Kept for ${keptDays} days, without the address: a hash of it and the team. A team may report ` +
   `${count(eventsPerTeamDay)} events a UTC day (409). Once they are used up, files, and requests of over ${bouncesReadHere} bounces or ` +
-  `${count(addressCharsReadHere)} characters of addresses, are refused unread, even if all is known. With a test key nothing is kept.`;
+  `${count(addressCharsReadHere)} characters of addresses, are refused unread, even if all is known. So are they once a process has read those of the team for ` +
+  `${LIMITS.feedbackThread.shareMsPerDay / 60_000} minutes on a UTC day, or those of its test keys. With a test key nothing is kept.`;
 
 function recordRoute(feedback: Feedback, parseLarge: ParseLargeBody): Route {
   return teamRoute({

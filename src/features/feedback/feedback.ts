@@ -32,8 +32,10 @@ export interface Feedback {
   accuracy: AccuracyReader["read"];
 }
 
-/** Reads events off the event loop. @throws AppError `overloaded`, and what reading throws */
+/** Reads events off the event loop. @throws AppError `overloaded`, `limit_reached`, and what reading throws */
 export interface FeedbackReading {
+  /** @throws AppError `limit_reached` when reading for the share (`shareKey`) has taken its time of the day */
+  requireTime(share: string): void;
   /** @param bytes given away */
   readFile(
     bytes: Uint8Array<ArrayBuffer>,
@@ -102,6 +104,7 @@ export function createFeedback(deps: FeedbackDeps): Feedback {
       // Until the report is stored: its rows take as much memory as the file, which is counted with the bodies.
       const release = slots.take(shareKey(actor));
       try {
+        reading.requireTime(shareKey(actor));
         await requireRoom(actor);
         const bytes = await receive(file);
         const owner = { share: shareKey(actor), isCancelled };

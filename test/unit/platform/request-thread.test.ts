@@ -11,6 +11,7 @@ import {
   type RequestThreadLimits,
 } from "../../../src/platform/request-thread.ts";
 import { systemClock } from "../../../src/platform/time/clock.ts";
+import { createFakeClock } from "../../support/fake-clock.ts";
 
 /** Tasks that a thread does, well or badly. */
 const TASKS = `
@@ -34,9 +35,13 @@ after(() => rmSync(folder, { recursive: true }));
 const LIMITS = { tasks: 4, tasksPerShare: 3, tasksKept: 0, taskMs: 60_000, idleMs: 60_000, heapMb: 32 };
 const ours = (share = "team_1", isCancelled = () => false) => ({ share, isCancelled });
 
-function threadOf(t: TestContext, limits: Partial<RequestThreadLimits> = {}, file = FILE) {
+function threadOf(
+  t: TestContext,
+  limits: Partial<RequestThreadLimits> = {},
+  { file = FILE, clock = systemClock } = {},
+) {
   const log = createLog("silent");
-  const thread = createRequestThread({ clock: systemClock, log, file, limits: { ...LIMITS, ...limits } });
+  const thread = createRequestThread({ clock, log, file, limits: { ...LIMITS, ...limits } });
   t.after(() => thread.close());
   return thread;
 }
@@ -86,7 +91,7 @@ describe("the request thread", () => {
   }
 
   it("fails a task whose thread cannot be loaded", async (t) => {
-    const thread = threadOf(t, {}, join(folder, "missing.mjs"));
+    const thread = threadOf(t, {}, { file: join(folder, "missing.mjs") });
     await assert.rejects(thread.run("add", {}, ours()), /failed at add/);
   });
 
@@ -133,6 +138,34 @@ describe("the request thread", () => {
     await first;
     await assert.rejects(second, AppError);
     assert.equal(bytes.length, 8);
+  });
+
+  it("gives a share its time of the day, whatever comes of its tasks, and other shares theirs", async (t) => {
+    const fake = createFakeClock();
+    let tookMs = 0;
+    // Each task takes a second by this clock.
+    const clock = { ...systemClock, now: fake.now, monotonic: () => (tookMs += 1_000) };
+    const thread = threadOf(t, { shareMsPerDay: 2_000 }, { clock });
+    const isUsedUp = (error: unknown) => error instanceof AppError && error.code === "limit_reached";
+    await thread.run("add", { a: 1, b: 1 }, ours());
+    await assert.rejects(thread.run("refuse", {}, ours()), { code: "malformed_json" });
+    await assert.rejects(thread.run("add", { a: 1, b: 1 }, ours()), isUsedUp);
+    assert.throws(() => thread.requireTime("team_1"), isUsedUp);
+    assert.equal(await thread.run("add", { a: 1, b: 1 }, ours("team_1:test")), 2);
+    fake.advance(86_400_000);
+    assert.equal(await thread.run("add", { a: 1, b: 1 }, ours()), 2);
+  });
+
+  it("does not begin what waits when the share's time is used up meanwhile", async (t) => {
+    let tookMs = 0;
+    const clock = { ...systemClock, monotonic: () => (tookMs += 1_000) };
+    const thread = threadOf(t, { shareMsPerDay: 1 }, { clock });
+    const both = [thread.run("add", { a: 1, b: 1 }, ours()), thread.run("add", { a: 1, b: 1 }, ours())];
+    const settled = await Promise.allSettled(both);
+    assert.deepEqual(
+      settled.map(({ status }) => status),
+      ["fulfilled", "rejected"],
+    );
   });
 
   it("fails what is under way, and what waits, when it is closed", async (t) => {

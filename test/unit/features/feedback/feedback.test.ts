@@ -5,6 +5,7 @@ import { LIMITS } from "../../../../src/config/limits/limits.ts";
 import { createFeedback, type FeedbackReading } from "../../../../src/features/feedback/feedback.ts";
 import type { FinishedReport } from "../../../../src/features/feedback/finished-report.ts";
 import type { JsonEvent } from "../../../../src/features/feedback/read/json-events.ts";
+import { AppError } from "../../../../src/platform/errors.ts";
 import type { Database } from "../../../../src/stores/postgres/postgres.ts";
 import { createFakeClock } from "../../../support/fake-clock.ts";
 import { actorFor, silentLog } from "../../../support/store.ts";
@@ -40,6 +41,7 @@ function feedbackWith(
     withdraw: async () => false,
     onRecorded: () => undefined,
     reading: {
+      requireTime: () => undefined,
       async readFile() {
         read.files += 1;
         return REPORT;
@@ -156,6 +158,22 @@ describe("a file", () => {
     await until("all are read", () => begun.length === most + 1);
     for (const end of begun) end();
     await Promise.all(reading);
+  });
+
+  it("of a test key too is neither received nor read once the thread has read for its share long enough today", async () => {
+    const refusal = new AppError("limit_reached", "Enough.");
+    const asked: string[] = [];
+    const requireTime = (share: string) => {
+      asked.push(share);
+      if (share === "team_1:test") throw refusal;
+    };
+    const { feedback, read } = feedbackWith(async () => ({ added: [], contradictions: [] }), { requireTime });
+    const unread = { read: () => assert.fail("it is received") };
+    const ofTest = { ...ACTOR, livemode: false };
+    await assert.rejects(feedback.recordFile(ofTest, unread, {}, here), refusal);
+    assert.equal(read.files, 0);
+    await feedback.recordFile(ACTOR, fileOf("a@b.example"), { outcome: "delivered" }, here);
+    assert.deepEqual([asked, read.files], [["team_1:test", "team_1"], 1]);
   });
 
   it("comes back from the thread as the texts of its rows, its addresses read there", async () => {
