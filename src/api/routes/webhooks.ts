@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { LIMITS } from "../../config/limits/limits.ts";
+import { testSigningSecret } from "../../features/webhooks/signature.ts";
 import type { Webhooks } from "../../features/webhooks/webhooks.ts";
 import { PageQuerySchema, pageSuccess, readPageRequest } from "../request/paging.ts";
 import { type Route, teamRoute } from "../routing/route.ts";
@@ -9,6 +10,7 @@ import {
   OLD_SECRET_HOURS,
   SecretSchema,
   secretExample,
+  TeamSecretSchema,
   UpdateWebhookSchema,
   WebhookSchema,
   webhookExample,
@@ -155,8 +157,8 @@ function teamSecretRoute(webhooks: Webhooks): Route {
     operationId: "rotateTeamWebhookSecret",
     summary: "Make or replace the team's own signing secret",
     description:
-      "What the `webhook_url` of a job is signed with. Replacing it takes effect at once: what waits is signed with the " +
-      "new one.",
+      "What the `webhook_url` of a job is signed with: `secret` for live jobs, `test_secret` for those of test keys, so that a test " +
+      "key that leaks sends nothing that looks live. Replacing both takes effect at once: what waits is signed with the new ones.",
     tag: TAG,
     role: "admin",
     rate: "write",
@@ -165,9 +167,9 @@ function teamSecretRoute(webhooks: Webhooks): Route {
     errors: ["feature_unconfigured"],
     success: {
       status: 201,
-      description: "The secret",
-      schema: SecretSchema,
-      example: { secret: secretExample },
+      description: "The secrets",
+      schema: TeamSecretSchema,
+      example: { secret: secretExample, test_secret: testSigningSecret(secretExample) },
     },
     handler: (_, actor) => webhooks.rotateTeamSecret(actor),
   });

@@ -131,8 +131,8 @@ const submission = v.strictObject({
       v.pipe(
         v.string(),
         described(
-          "Told of the job's end too, beside the team's webhooks; signed with the team's own secret, which " +
-            "`POST /v1/team/webhook-secret` makes, and which there must be.",
+          "Told of the job's end too, beside the team's webhooks; signed with the team's own secret, that of a test key's job with the " +
+            "team's test secret. `POST /v1/team/webhook-secret` makes both; they must be there.",
         ),
       ),
     ),

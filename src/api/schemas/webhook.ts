@@ -43,6 +43,18 @@ export const SecretSchema = named(
   "WebhookSecret",
   v.object({ secret: v.pipe(v.string(), v.description(`${secretWords}.`)) }),
 );
+export const TeamSecretSchema = named(
+  "TeamWebhookSecret",
+  v.object({
+    secret: v.pipe(v.string(), v.description(`${secretWords}.`)),
+    test_secret: v.pipe(
+      v.string(),
+      v.description(
+        "What signs for jobs of test keys: `whsec_` and the base64 of HMAC-SHA256 of the text `rcpt test` by the key of `secret`.",
+      ),
+    ),
+  }),
+);
 export const CreatedWebhookSchema = named(
   "CreatedWebhook",
   v.object({

@@ -2,6 +2,7 @@ import { LIMITS } from "../../config/limits/limits.ts";
 import { newId } from "../../platform/ids.ts";
 import type { Database } from "../../stores/postgres/postgres.ts";
 import { limitsOf } from "../auth/lookup.ts";
+import { shareKey } from "../identity/actor.ts";
 import type { DeliveryError } from "./deliver/outcome.ts";
 import { countPendingDeliveries, insertDeliveries, type NewDelivery } from "./webhook-deliveries.ts";
 import {
@@ -45,7 +46,8 @@ export function deliveriesForEvent(
   const deliveries = subscriptions
     .filter((webhook) => isSubscribed(webhook, event))
     .map(({ id }) => made({ webhookId: id }, id));
-  if (event.extra_url !== null) deliveries.push(made({ url: event.extra_url }, event.team_id));
+  const ofMode = shareKey({ teamId: event.team_id, livemode: event.livemode });
+  if (event.extra_url !== null) deliveries.push(made({ url: event.extra_url }, ofMode));
   return deliveries;
 }
 

@@ -8,15 +8,17 @@ import type { Queryable } from "../../stores/postgres/postgres.ts";
  */
 export interface AttemptedWebhook {
   team_id: string;
-  /** null: the URL of a job. Those of a team fail and succeed together. */
+  /** null: the URL of a job. Those of a team's live jobs fail and succeed together; those of test jobs are not noted. */
   webhook_id: string | null;
+  livemode: boolean;
   url: string;
 }
 
 export async function noteSuccess(
   sql: Queryable,
-  { team_id, webhook_id, url }: AttemptedWebhook,
+  { team_id, webhook_id, livemode, url }: AttemptedWebhook,
 ): Promise<void> {
+  if (webhook_id === null && !livemode) return;
   if (webhook_id === null)
     await sql`update team_webhook_secrets set failing_since = null
       where team_id = ${team_id} and failing_since is not null`;
@@ -27,8 +29,9 @@ export async function noteSuccess(
 
 export async function noteFailure(
   sql: Queryable,
-  { team_id, webhook_id, url }: AttemptedWebhook,
+  { team_id, webhook_id, livemode, url }: AttemptedWebhook,
 ): Promise<void> {
+  if (webhook_id === null && !livemode) return;
   if (webhook_id === null)
     await sql`update team_webhook_secrets set failing_since = now()
       where team_id = ${team_id} and failing_since is null`;

@@ -58,13 +58,14 @@ export async function markFannedOut(tx: Transaction, eventIds: readonly string[]
   await tx`update events set fanned_out_at = now() where id in ${tx(eventIds)}`;
 }
 
-/** A webhook, or all job URLs of a team, with pending deliveries. */
+/** A webhook, or all job URLs of a team's mode, with pending deliveries. */
 export interface DeliveryQueue {
   lane: string;
-  teamId: string;
+  /** See `shareKey`. */
+  share: string;
   /** Some delivery is due now. */
   due: boolean;
-  /** True when its last attempt failed. */
+  /** True when its last attempt failed; always true of the URLs of test jobs, whose attempts are not noted. */
   failing: boolean;
   /** True when it was disabled after these deliveries were created: they are given up. */
   disabled: boolean;
@@ -80,15 +81,15 @@ export async function listDeliveryQueues(
   after: string,
   limit: number,
 ): Promise<DeliveryQueue[]> {
-  const rows = await sql<(Omit<DeliveryQueue, "teamId"> & { team_id: string })[]>`
+  return sql<DeliveryQueue[]>`
     with recursive lanes (lane, n) as (
       select min(lane), 1 from webhook_deliveries where status = 'pending' and lane > ${after}
       union all
       select (select min(d.lane) from webhook_deliveries d where d.status = 'pending' and d.lane > l.lane), n + 1
       from lanes l where l.lane is not null and n < ${limit}
     )
-    select l.lane, coalesce(w.team_id, l.lane) as team_id,
-      coalesce(w.failing_since, s.failing_since) is not null as failing,
+    select l.lane, coalesce(case when w.livemode then w.team_id else w.team_id || ':test' end, l.lane) as share,
+      coalesce(w.failing_since, s.failing_since) is not null or l.lane like '%:test' as failing,
       coalesce(w.status = 'disabled', false) as disabled,
       exists (
         select from webhook_deliveries d
@@ -99,7 +100,6 @@ export async function listDeliveryQueues(
     left join team_webhook_secrets s on s.team_id = l.lane collate "default"
     where l.lane is not null
     order by l.lane`;
-  return rows.map(({ team_id, ...lane }) => ({ ...lane, teamId: team_id }));
 }
 
 /** A delivery to attempt now, with all data that the attempt needs. */

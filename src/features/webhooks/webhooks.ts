@@ -10,7 +10,7 @@ import { type Actor, canAccessMode } from "../identity/actor.ts";
 import { requireFeature } from "../identity/tier-features.ts";
 import type { DeliveryError } from "./deliver/outcome.ts";
 import { secretSealContext } from "./secrets.ts";
-import { newSigningSecret } from "./signature.ts";
+import { newSigningSecret, testSigningSecret } from "./signature.ts";
 import { readWebhookUrl } from "./url.ts";
 import { stopDeliveries } from "./webhook-deliveries.ts";
 import {
@@ -82,10 +82,11 @@ export interface Webhooks {
    */
   rotateSecret(actor: Actor, id: string): Promise<{ secret: string }>;
   /**
-   * Creates or replaces, at once, the secret for URLs that the team's jobs name themselves.
+   * Creates or replaces, at once, the secret for URLs that the team's live jobs name themselves, and with it the one for its
+   * test jobs.
    * @throws AppError `unavailable_in_tier`, `feature_unconfigured`
    */
-  rotateTeamSecret(actor: Actor): Promise<{ secret: string }>;
+  rotateTeamSecret(actor: Actor): Promise<{ secret: string; test_secret: string }>;
 }
 
 export interface WebhooksDeps {
@@ -203,13 +204,13 @@ class WebhookService implements Webhooks {
     return { secret };
   }
 
-  async rotateTeamSecret(actor: Actor): Promise<{ secret: string }> {
+  async rotateTeamSecret(actor: Actor): Promise<{ secret: string; test_secret: string }> {
     requireFeature(actor, "webhooks");
     const { teamId } = actor;
     const secret = newSigningSecret();
     const sealed = requireBox(this.#deps.box).seal(secret, secretSealContext({ teamId }));
     await this.#asAdmin(actor, (tx) => putTeamWebhookSecret(tx, teamId, sealed));
-    return { secret };
+    return { secret, test_secret: testSigningSecret(secret) };
   }
 
   #readUrl(text: string): string {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
+import { Webhook } from "standardwebhooks";
 import { LIMITS } from "../../../src/config/limits/limits.ts";
 import type { BulkJob } from "../../../src/features/bulk/jobs/job-view.ts";
 import type { Accuracy } from "../../../src/features/feedback/accuracy.ts";
@@ -265,7 +266,14 @@ describe("what is live", () => {
 describe("the events of a job", () => {
   it("go to the webhooks of its mode alone, and to the URL that it names", async () => {
     const told = await deployment.team("enterprise");
-    await make(told.session, "/v1/team/webhook-secret");
+    const secrets = await api.send<{ secret: string; test_secret: string }>(
+      "POST",
+      "/v1/team/webhook-secret",
+      {
+        key: told.session,
+      },
+    );
+    assert.equal(secrets.status, 201);
     const url = (name: string) => `${receiver.url}?to=${name}`;
     await make(told.liveKey, "/v1/webhooks", { url: url("live-hook") });
     await make(told.testKey, "/v1/webhooks", { url: url("test-hook") });
@@ -298,5 +306,24 @@ describe("the events of a job", () => {
       `test-hook,${test},false`,
       `test-job,${test},false`,
     ]);
+    // What a test key sends to the endpoint of live jobs is not genuine there.
+    const { secret, test_secret } = secrets.body;
+    const isSignedBy = (signer: string, name: string) => {
+      const sent = receiver.received.find(({ path }) => path.endsWith(`to=${name}`));
+      assert.ok(sent);
+      try {
+        new Webhook(signer).verify(sent.body, sent.headers as Record<string, string>);
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    assert.deepEqual(
+      [secret, test_secret].map((signer) => ["live-job", "test-job"].map((name) => isSignedBy(signer, name))),
+      [
+        [true, false],
+        [false, true],
+      ],
+    );
   });
 });

@@ -2,10 +2,10 @@ import { LIMITS } from "../../../config/limits/limits.ts";
 import type { DeliveryQueue } from "../webhook-queue.ts";
 import type { AttemptCounts } from "./attempt-counts.ts";
 
-/** A dispatcher's attempts in progress, and when each lane and team last started one. */
+/** A dispatcher's attempts in progress, and when each lane and share (`shareKey`) last started one. */
 export interface DispatcherLoad {
   lanes: Pick<AttemptCounts, "inFlight" | "lastStarted">;
-  teams: Pick<AttemptCounts, "inFlight" | "lastStarted">;
+  shares: Pick<AttemptCounts, "inFlight" | "lastStarted">;
   /** Attempts in progress in all, and those whose lane was failing when they started. */
   total: number;
   failing: number;
@@ -26,29 +26,30 @@ function isBefore(a: Rank, b: Rank): boolean {
 }
 
 /**
- * Distributes the free slots of a dispatcher among lanes with due deliveries, one by one. Each goes to the team with the
- * fewest attempts in progress, among equals to the one that started longest ago, and within a team likewise. So no slow,
+ * Distributes the free slots of a dispatcher among lanes with due deliveries, one by one. Each goes to the share (a
+ * team's live webhooks, or its test ones) with the fewest attempts in progress, among equals to the one that started longest ago,
+ * and within a share likewise. So no slow,
  * backlogged or early lane takes the slots that others need.
  *
- * A webhook gets at most LIMITS.webhooks.inFlightPerWebhook slots, one whose last attempt failed inFlightPerFailing, a team
+ * A webhook gets at most LIMITS.webhooks.inFlightPerWebhook slots, one whose last attempt failed inFlightPerFailing, a share
  * inFlightPerTeam over all its webhooks, and all failing ones together inFlightFailing.
  */
 export function shareSlots(lanes: readonly DeliveryQueue[], busy: DispatcherLoad): LaneShare[] {
   const { inFlight, inFlightFailing, inFlightPerTeam, inFlightPerWebhook, inFlightPerFailing } =
     LIMITS.webhooks;
-  const shares = new Map<string, LaneShare>();
-  const teams = new Map<string, number>();
+  const taken = new Map<string, LaneShare>();
+  const ofShares = new Map<string, number>();
   let failing = busy.failing;
 
-  const ofLane = ({ lane }: DeliveryQueue) => busy.lanes.inFlight(lane) + (shares.get(lane)?.take ?? 0);
-  const ofTeam = ({ teamId }: DeliveryQueue) => busy.teams.inFlight(teamId) + (teams.get(teamId) ?? 0);
+  const ofLane = ({ lane }: DeliveryQueue) => busy.lanes.inFlight(lane) + (taken.get(lane)?.take ?? 0);
+  const ofShare = ({ share }: DeliveryQueue) => busy.shares.inFlight(share) + (ofShares.get(share) ?? 0);
   const mayTake = (lane: DeliveryQueue) =>
-    ofTeam(lane) < inFlightPerTeam &&
+    ofShare(lane) < inFlightPerTeam &&
     ofLane(lane) < (lane.failing ? inFlightPerFailing : inFlightPerWebhook) &&
     (!lane.failing || failing < inFlightFailing);
   const rank = (lane: DeliveryQueue): Rank => [
-    ofTeam(lane),
-    busy.teams.lastStarted(lane.teamId),
+    ofShare(lane),
+    busy.shares.lastStarted(lane.share),
     ofLane(lane),
     busy.lanes.lastStarted(lane.lane),
   ];
@@ -63,10 +64,10 @@ export function shareSlots(lanes: readonly DeliveryQueue[], busy: DispatcherLoad
       if (next === null || isBefore(its, next.rank)) next = { lane, rank: its };
     }
     if (next === null) break;
-    const { lane, teamId } = next.lane;
-    shares.set(lane, { lane, take: (shares.get(lane)?.take ?? 0) + 1, failing: next.lane.failing });
-    teams.set(teamId, (teams.get(teamId) ?? 0) + 1);
+    const { lane, share } = next.lane;
+    taken.set(lane, { lane, take: (taken.get(lane)?.take ?? 0) + 1, failing: next.lane.failing });
+    ofShares.set(share, (ofShares.get(share) ?? 0) + 1);
     if (next.lane.failing) failing += 1;
   }
-  return [...shares.values()];
+  return [...taken.values()];
 }

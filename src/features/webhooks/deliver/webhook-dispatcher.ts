@@ -3,6 +3,7 @@ import type { LifecyclePart } from "../../../platform/lifecycle.ts";
 import type { Logger } from "../../../platform/log.ts";
 import type { Clock, Timer } from "../../../platform/time/clock.ts";
 import type { Database } from "../../../stores/postgres/postgres.ts";
+import { shareKey } from "../../identity/actor.ts";
 import { stopDeliveries } from "../webhook-deliveries.ts";
 import {
   type ClaimedDelivery,
@@ -36,7 +37,7 @@ class WebhookDispatcher implements LifecyclePart {
   readonly name = "webhook deliveries";
   readonly #deps: DispatcherDeps;
   readonly #lanes = createAttemptCounts();
-  readonly #teams = createAttemptCounts();
+  readonly #shares = createAttemptCounts();
   readonly #underWay = new Set<Promise<void>>();
   #failing = 0;
   #after = "";
@@ -62,9 +63,10 @@ class WebhookDispatcher implements LifecyclePart {
   }
 
   #begin(claimed: ClaimedDelivery, ofFailing: boolean): void {
-    const { lane, team_id: team } = claimed;
+    const { lane } = claimed;
+    const share = shareKey({ teamId: claimed.team_id, livemode: claimed.livemode });
     this.#lanes.begin(lane);
-    this.#teams.begin(team);
+    this.#shares.begin(share);
     if (ofFailing) this.#failing += 1;
     const work = this.#deps
       .deliver(claimed)
@@ -73,7 +75,7 @@ class WebhookDispatcher implements LifecyclePart {
       )
       .finally(() => {
         this.#lanes.end(lane);
-        this.#teams.end(team);
+        this.#shares.end(share);
         if (ofFailing) this.#failing -= 1;
         this.#underWay.delete(work);
         if (this.#next !== null) this.#schedule(dispatchAgainMs);
@@ -93,7 +95,7 @@ class WebhookDispatcher implements LifecyclePart {
     await this.#stopDisabled(found);
     const shares = shareSlots(found, {
       lanes: this.#lanes,
-      teams: this.#teams,
+      shares: this.#shares,
       total: this.#underWay.size,
       failing: this.#failing,
     });

@@ -41,7 +41,7 @@ export function record(
   sql: Database,
   teamId: string,
   count = 1,
-  rest: { type?: EventType; onlyWebhookId?: string; extraUrl?: string } = {},
+  rest: { type?: EventType; livemode?: boolean; onlyWebhookId?: string; extraUrl?: string } = {},
 ): Promise<string[]> {
   return sql.begin(async (tx) => {
     const ids: string[] = [];

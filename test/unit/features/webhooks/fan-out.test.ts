@@ -69,6 +69,12 @@ describe("the webhooks that get an event", () => {
         [{ url: "https://example.com/" }, "team_1"],
       ],
     );
+    // In a lane of its own: a leaked test key must not fill that of live jobs.
+    const ofTest = deliveriesForEvent(event({ extra_url: "https://example.com/", livemode: false }), []);
+    assert.deepEqual(
+      ofTest.map(({ lane }) => lane),
+      ["team_1:test"],
+    );
   });
 
   it("reaches no webhook that was created after the event, and none of a team whose tier has no webhooks", () => {

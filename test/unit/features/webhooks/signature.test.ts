@@ -5,6 +5,7 @@ import {
   messageBody,
   newSigningSecret,
   signatureHeaders,
+  testSigningSecret,
 } from "../../../../src/features/webhooks/signature.ts";
 import fc from "../../../support/properties.ts";
 
@@ -38,6 +39,20 @@ describe("the signature of a delivery", () => {
     const [next, old] = [newSigningSecret(), newSigningSecret()];
     const headers = signatureHeaders(message("{}"), [next, old]);
     for (const secret of [next, old]) assert.deepEqual(new Webhook(secret).verify("{}", headers), {});
+  });
+
+  it("by a team's test secret is not one by its secret, and the other way round", () => {
+    const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
+    const test = testSigningSecret(secret);
+    // As documented: `rcpt test` by the key.
+    assert.equal(test, "whsec_IfgN0PCIbltvt9vUfTJCeq4WCkiZBI+WqJjEQa1vLKY=");
+    const ofTest = signatureHeaders(message("{}"), [test]);
+    assert.deepEqual(new Webhook(test).verify("{}", ofTest), {});
+    assert.throws(() => new Webhook(secret).verify("{}", ofTest), /signature/);
+    assert.throws(
+      () => new Webhook(test).verify("{}", signatureHeaders(message("{}"), [secret])),
+      /signature/,
+    );
   });
 
   it("is made with 32 random bytes", () => {

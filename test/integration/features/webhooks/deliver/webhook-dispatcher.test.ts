@@ -1,17 +1,21 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { LIMITS } from "../../../../../src/config/limits/limits.ts";
+import { secretSealContext } from "../../../../../src/features/webhooks/secrets.ts";
+import { newSigningSecret } from "../../../../../src/features/webhooks/signature.ts";
 import {
   type ClaimedDelivery,
   claimDeliveries,
   listDeliveryQueues,
   recordAttempt,
 } from "../../../../../src/features/webhooks/webhook-queue.ts";
+import { putTeamWebhookSecret } from "../../../../../src/features/webhooks/webhook-sql.ts";
 import type { Database } from "../../../../../src/stores/postgres/postgres.ts";
 import { useDatabase } from "../../../../support/store.ts";
 import { until } from "../../../../support/until.ts";
 import {
   answered,
+  box,
   deliverBy,
   deliveriesOf,
   dispatch,
@@ -146,6 +150,44 @@ describe("the turns of webhooks", () => {
       page = await listDeliveryQueues(sql, after, 2);
     }
     assert.deepEqual(names, [...made.ids].sort());
+  });
+
+  it("of the URLs of test jobs are apart from those of live jobs, one attempt at a time, however they fare", async (t) => {
+    await sql`delete from events`;
+    const { teamId } = await teamWithWebhooks(sql, 0);
+    await sql.begin((tx) =>
+      putTeamWebhookSecret(tx, teamId, box.seal(newSigningSecret(), secretSealContext({ teamId }))),
+    );
+    const ofTest = `${teamId}:test`;
+    await record(sql, teamId, 3, { livemode: false, extraUrl: "https://dead.example/" });
+    await record(sql, teamId, 1, { extraUrl: "https://good.example/" });
+    await fanOutAll(sql);
+    const queues = async () => [...(await listDeliveryQueues(sql, "", lanesPerRound))];
+    const both = [
+      { lane: teamId, share: teamId, due: true, failing: false, disabled: false },
+      { lane: ofTest, share: ofTest, due: true, failing: true, disabled: false },
+    ];
+    assert.deepEqual(await queues(), both);
+    const [first] = await claimDeliveries(sql, [{ lane: ofTest, take: 1 }]);
+    assert.ok(first);
+    await deliverBy(sql, async () => answered(500))(first);
+    await hasten(sql, ofTest);
+    assert.deepEqual(await queues(), both);
+    let underWay = 0;
+    dispatch(
+      t,
+      sql,
+      deliverBy(sql, async ({ url }) => {
+        if (!url.includes("dead")) return answered(204);
+        underWay += 1;
+        assert.equal(underWay, 1);
+        await new Promise((resolve) => setImmediate(resolve));
+        underWay -= 1;
+        return answered(410);
+      }),
+    );
+    await until("the live one is served", () => allOf(teamId, "succeeded"));
+    await until("the others failed", () => allOf(ofTest, "failed"));
   });
 
   it("are found without reading all webhooks", async () => {

@@ -10,7 +10,7 @@ const { inFlight, inFlightFailing, inFlightPerTeam, inFlightPerWebhook, inFlight
   LIMITS.webhooks;
 const lane = (name: string, rest: Partial<DeliveryQueue> = {}): DeliveryQueue => ({
   lane: name,
-  teamId: `team of ${name}`,
+  share: `team of ${name}`,
   due: true,
   failing: false,
   disabled: false,
@@ -21,7 +21,7 @@ const counted = (counts: Record<string, number> = {}) => ({
   inFlight: (name: string) => counts[name] ?? 0,
   lastStarted: () => 0,
 });
-const idle: DispatcherLoad = { lanes: counted(), teams: counted(), total: 0, failing: 0 };
+const idle: DispatcherLoad = { lanes: counted(), shares: counted(), total: 0, failing: 0 };
 const shares = (lanes: readonly DeliveryQueue[], busy: DispatcherLoad) =>
   shareSlots(lanes, busy).map((share) => [share.lane, share.take]);
 
@@ -55,19 +55,19 @@ describe("the places of a dispatcher", () => {
   });
 
   it("go to the team that has the fewest, however many webhooks another has and however old they are", () => {
-    const many = Array.from({ length: 16 }, (_, n) => lane(`a${n}`, { teamId: "old" }));
-    const lanes = [...many, lane("z", { teamId: "new" })];
+    const many = Array.from({ length: 16 }, (_, n) => lane(`a${n}`, { share: "old" }));
+    const lanes = [...many, lane("z", { share: "new" })];
     const last = { ...idle, total: inFlight - 1 };
-    assert.deepEqual(shares(lanes, { ...last, teams: counted({ old: 1 }) }), [["z", 1]]);
-    assert.deepEqual(shares(lanes, { ...last, teams: counted({ old: 1, new: 2 }) }), [["a0", 1]]);
+    assert.deepEqual(shares(lanes, { ...last, shares: counted({ old: 1 }) }), [["z", 1]]);
+    assert.deepEqual(shares(lanes, { ...last, shares: counted({ old: 1, new: 2 }) }), [["a0", 1]]);
     const half = shares(lanes, { ...idle, total: inFlight - 4 });
     assert.deepEqual(half.at(1), ["z", 2]);
   });
 
   it("come round to everybody while all are taken and given back one by one", () => {
     const names = Array.from({ length: inFlight + 100 }, (_, n) => `l${String(n).padStart(3, "0")}`);
-    const lanes = names.map((name, n) => lane(name, { teamId: `t${n % 300}` }));
-    const turns = { lanes: createAttemptCounts(), teams: createAttemptCounts() };
+    const lanes = names.map((name, n) => lane(name, { share: `t${n % 300}` }));
+    const turns = { lanes: createAttemptCounts(), shares: createAttemptCounts() };
     const underWay: DeliveryQueue[] = [];
     const served = new Set<string>();
     const give = () => {
@@ -79,7 +79,7 @@ describe("the places of a dispatcher", () => {
         const given = lanes.find((one) => one.lane === name) ?? lane("");
         assert.equal(take, 1);
         turns.lanes.begin(name);
-        turns.teams.begin(given.teamId);
+        turns.shares.begin(given.share);
         underWay.push(given);
         served.add(name);
       }
@@ -88,7 +88,7 @@ describe("the places of a dispatcher", () => {
     for (let ended = 0; ended < 2 * names.length; ended++) {
       const done = underWay.shift() ?? lane("");
       turns.lanes.end(done.lane);
-      turns.teams.end(done.teamId);
+      turns.shares.end(done.share);
       give();
     }
     assert.deepEqual([...served].sort(), names);
@@ -106,7 +106,7 @@ describe("the places of a dispatcher", () => {
     const someLanes = fc.array(
       fc
         .tuple(fc.nat(30), fc.nat(5), fc.boolean(), fc.boolean())
-        .map(([n, team, failing, due]) => lane(`l${n}`, { teamId: `t${team}`, failing, due })),
+        .map(([n, team, failing, due]) => lane(`l${n}`, { share: `t${team}`, failing, due })),
       { maxLength: 60 },
     );
     fc.assert(
@@ -117,8 +117,8 @@ describe("the places of a dispatcher", () => {
         const sum = (of: readonly { take: number }[]) => of.reduce((n, { take }) => n + take, 0);
         assert.ok(sum(given) <= inFlight - total);
         assert.ok(sum(given.filter((share) => share.failing)) <= inFlightFailing - failingBefore);
-        for (const team of new Set(lanes.map(({ teamId }) => teamId))) {
-          const own = given.filter((share) => lanes.find((l) => l.lane === share.lane)?.teamId === team);
+        for (const team of new Set(lanes.map(({ share }) => share))) {
+          const own = given.filter((share) => lanes.find((l) => l.lane === share.lane)?.share === team);
           assert.ok(sum(own) <= inFlightPerTeam);
         }
         for (const { lane: name, take } of given) {
