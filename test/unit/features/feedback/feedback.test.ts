@@ -168,7 +168,11 @@ describe("a file", () => {
       if (share === "team_1:test") throw refusal;
     };
     const { feedback, read } = feedbackWith(async () => ({ added: [], contradictions: [] }), { requireTime });
-    const unread = { read: () => assert.fail("it is received") };
+    const unread = {
+      get bytes(): Promise<Uint8Array> {
+        return assert.fail("it is received");
+      },
+    };
     const ofTest = { ...ACTOR, livemode: false };
     await assert.rejects(feedback.recordFile(ofTest, unread, {}, here), refusal);
     assert.equal(read.files, 0);
