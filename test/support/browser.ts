@@ -84,6 +84,7 @@ const EMPTY = {
  */
 async function empty({ page, context }: Window): Promise<void> {
   for (const other of context.pages()) if (other !== page) await other.close();
+  await context.setOffline(false);
   for (const event of ["request", "response"] as const) page.removeAllListeners(event);
   await page.unrouteAll({ behavior: "ignoreErrors" });
   await context.unrouteAll({ behavior: "ignoreErrors" });

@@ -1,6 +1,8 @@
 import type { ReactNode } from "react";
 import { Problem } from "../api/client.ts";
+import { mayPassLater } from "../api/retry.ts";
 import { duration } from "../words/durations.ts";
+import { Button } from "./button.tsx";
 import { useSecondsUntil } from "./use-seconds-until.ts";
 
 /** Something to know; a failure is read out at once. */
@@ -23,8 +25,14 @@ function adviceOf(error: unknown, hasToWait: boolean): string | null {
   return null;
 }
 
+interface FailureProps {
+  error: unknown;
+  /** Below the text, such as a button. */
+  children?: ReactNode;
+}
+
 /** The reason of a failure, and advice; nothing without an error. */
-export function Failure({ error }: { error: unknown }) {
+export function Failure({ error, children }: FailureProps) {
   const leftS = useSecondsUntil(error instanceof Problem ? error.retryAtMs : null);
   if (error === null || error === undefined) return null;
   const says = error instanceof Error ? error.message : String(error);
@@ -38,6 +46,40 @@ export function Failure({ error }: { error: unknown }) {
       {id !== undefined && error instanceof Problem && error.status >= 500 && (
         <p className="muted mono">{id}</p>
       )}
+      {children}
     </Notice>
   );
+}
+
+interface AgainProps {
+  error: unknown;
+  again(): unknown;
+  /** It is being tried again. */
+  busy: boolean;
+}
+
+/** The same, with a button that tries again where that may help. */
+export function FailureToRetry({ error, again, busy }: AgainProps) {
+  return (
+    <Failure error={error}>
+      {mayPassLater(error) && (
+        <p className="row">
+          <Button busy={busy} onClick={() => void again()}>
+            Try again
+          </Button>
+        </p>
+      )}
+    </Failure>
+  );
+}
+
+interface Asked {
+  error: unknown;
+  refetch(): unknown;
+  isFetching: boolean;
+}
+
+/** The failure of a query: shown above the data that it had read before, if any. */
+export function QueryFailure({ of: { error, refetch, isFetching } }: { of: Asked }) {
+  return <FailureToRetry error={error} again={refetch} busy={isFetching} />;
 }

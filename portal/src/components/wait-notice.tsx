@@ -1,6 +1,6 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useSyncExternalStore } from "react";
-import { retryAtMsOf } from "../api/query-client.ts";
+import { retryAtMsOf } from "../api/retry.ts";
 import { duration } from "../words/durations.ts";
 import { useSecondsUntil } from "./use-seconds-until.ts";
 

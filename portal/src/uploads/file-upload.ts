@@ -1,9 +1,10 @@
 import { api, dataOf, PORTAL_HEADERS, Problem } from "../api/client.ts";
+import { persistently, Waits } from "../api/persistently.ts";
+import { mayPass } from "../api/retry.ts";
 import { BASE_PATH } from "../base-path.ts";
 import { fingerprintOf } from "./fingerprint.ts";
 import { forgetUpload, type KeptUpload, keepUpload } from "./kept-uploads.ts";
 import { Pace } from "./pace.ts";
-import { mayPass, persistently, Waits } from "./persistently.ts";
 import { put } from "./put.ts";
 import { ensureReadable, type Part, readParts, StorageOutOfReach, sendParts } from "./send-parts.ts";
 import { whileSeen } from "./upload-lock.ts";

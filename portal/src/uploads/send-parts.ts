@@ -1,5 +1,6 @@
 import { api, dataOf } from "../api/client.ts";
-import { mayPass, persistently, Waits } from "./persistently.ts";
+import { persistently, Waits } from "../api/persistently.ts";
+import { mayPass } from "../api/retry.ts";
 import { put } from "./put.ts";
 
 /** Concurrent parts: more would not make the connection faster. */

@@ -36,7 +36,7 @@ describe("the portal", () => {
   it("sends a form once, and keeps the focus on its button while it is under way", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
     const { session } = await site.owner();
-    const { page } = await signedIn(session);
+    const { page, context } = await signedIn(session);
     const sent: (() => Promise<void>)[] = [];
     await page.route("**/v1/verify?*", (route) => void sent.push(() => route.continue()));
     await page.getByLabel("Address").fill("exists@plain.test");
@@ -48,6 +48,13 @@ describe("the portal", () => {
     for (const go of sent) await go();
     await page.getByRole("region", { name: "Result" }).waitFor();
     assert.equal(sent.length, 1);
+    // Without a connection it fails: it does not wait to be sent when its person has gone on.
+    await page.unrouteAll();
+    await context.setOffline(true);
+    await page.getByRole("button", { name: "Verify", exact: true }).click();
+    await page.getByRole("alert").getByText("The service cannot be reached.").waitFor();
+    assert.equal(await page.locator('[aria-busy="true"]').count(), 0);
+    await context.setOffline(false);
   });
 
   it("keeps a list on the page when it cannot be read again", async (t) => {

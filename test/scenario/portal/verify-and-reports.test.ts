@@ -199,6 +199,12 @@ describe("the charts of the usage", () => {
     await page.getByLabel("Days").selectOption("365");
     await until("53 weeks", async () => (await parts(page, "Verdicts by week").count()) === 212);
     await until("365 days", async () => (await page.getByRole("row").count()) === 366);
+    // What is there stays where it cannot be read again.
+    await page.route("**/v1/usage/history*", (route) => route.fulfill({ status: 403, body: "" }));
+    await page.evaluate("dispatchEvent(new Event('visibilitychange'))");
+    await page.getByRole("alert").getByText("The service answered 403.").waitFor();
+    assert.equal(await page.getByRole("row").count(), 366);
+    await page.unrouteAll();
   });
 
   it("are gone through by keyboard", async (t) => {

@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import type { usePages } from "../../api/use-pages.ts";
 import { Button } from "../button.tsx";
 import { Loading } from "../loading.tsx";
-import { Failure } from "../notice.tsx";
+import { FailureToRetry } from "../notice.tsx";
 
 interface Props<T> {
   pages: ReturnType<typeof usePages<T>>;
@@ -18,7 +18,11 @@ export function Paged<T>({ pages, empty, more = "More", children }: Props<T>) {
   if (pages.isPending) return <Loading />;
   return (
     <>
-      <Failure error={pages.error} />
+      <FailureToRetry
+        error={pages.error}
+        again={pages.isFetchNextPageError ? pages.fetchNextPage : pages.refetch}
+        busy={pages.isFetching}
+      />
       {pages.rows.length === 0 && pages.error === null && empty}
       {pages.rows.length > 0 && children(pages.rows)}
       {pages.hasNextPage && (

@@ -1,6 +1,6 @@
 import { useState } from "react";
 import { Loading } from "../../components/loading.tsx";
-import { Failure } from "../../components/notice.tsx";
+import { QueryFailure } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
 import { asOptions, Select } from "../../components/select.tsx";
 import { FirstReport } from "./first-report.tsx";
@@ -59,7 +59,7 @@ export function AccuracyPage() {
           <Select label="Days" inline value={days} onChange={setDays} options={asOptions(SPANS)} />
         </div>
         {accuracy.isPending && <Loading />}
-        <Failure error={accuracy.error} />
+        <QueryFailure of={accuracy} />
         {accuracy.data !== undefined && <Summary groups={accuracy.data.groups} />}
       </section>
       {accuracy.data !== undefined && accuracy.data.groups.length > 0 && <Details {...accuracy.data} />}

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useHasRole, useIdentity } from "../../api/session.ts";
 import { ForeignText } from "../../components/foreign-text.tsx";
 import { Loading } from "../../components/loading.tsx";
-import { Failure, Notice } from "../../components/notice.tsx";
+import { Notice, QueryFailure } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
 import { Table } from "../../components/tables/table.tsx";
 import { Time } from "../../components/time.tsx";
@@ -124,7 +124,7 @@ function Status() {
   const { data } = status;
   return (
     <>
-      <Failure error={status.error} />
+      <QueryFailure of={status} />
       {data !== undefined && (
         <>
           <section className="card" aria-labelledby="pipeline">

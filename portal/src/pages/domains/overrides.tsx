@@ -5,7 +5,7 @@ import { useHasRole, useIdentity } from "../../api/session.ts";
 import { pageQuery, usePages } from "../../api/use-pages.ts";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
 import { ForeignText, shownText } from "../../components/foreign-text.tsx";
-import { Failure, Notice } from "../../components/notice.tsx";
+import { Notice, QueryFailure } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
 import { PagedTable } from "../../components/tables/paged-table.tsx";
 import { Time } from "../../components/time.tsx";
@@ -35,7 +35,7 @@ function Pending() {
   }, [count, queries]);
   return (
     <>
-      <Failure error={pending.error} />
+      <QueryFailure of={pending} />
       <p className="muted" role="status">
         {count === undefined
           ? ""

@@ -2,7 +2,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { lazy, Suspense } from "react";
 import { Button } from "../../components/button.tsx";
 import { Loading } from "../../components/loading.tsx";
-import { Failure } from "../../components/notice.tsx";
+import { QueryFailure } from "../../components/notice.tsx";
 import { Table } from "../../components/tables/table.tsx";
 import { counted, grouped } from "../../words/numbers.ts";
 import { type Day, readHistory } from "./read-history.ts";
@@ -56,10 +56,11 @@ export function History({ days }: { days: number }) {
     placeholderData: keepPreviousData,
   });
   if (history.isPending) return <Loading />;
-  if (history.error !== null) return <Failure error={history.error} />;
+  if (history.data === undefined) return <QueryFailure of={history} />;
   const { data } = history.data;
   return (
     <>
+      <QueryFailure of={history} />
       {data.length < days && (
         <p className="muted">Your plan keeps {grouped(data.length)} days; those are shown.</p>
       )}

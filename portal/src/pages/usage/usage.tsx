@@ -2,7 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { useId, useState } from "react";
 import { useToday } from "../../api/use-today.ts";
 import { Loading } from "../../components/loading.tsx";
-import { Failure } from "../../components/notice.tsx";
+import { QueryFailure } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
 import { asOptions, Select } from "../../components/select.tsx";
 import { Time } from "../../components/time.tsx";
@@ -14,10 +14,11 @@ function Today() {
   const id = useId();
   const today = useToday();
   if (today.isPending) return <Loading />;
-  if (today.error !== null) return <Failure error={today.error} />;
+  if (today.data === undefined) return <QueryFailure of={today} />;
   const { used, limit, remaining, resets_at: resetsAt } = today.data;
   return (
     <>
+      <QueryFailure of={today} />
       <label htmlFor={id}>
         <strong>{grouped(used)}</strong> of {grouped(limit)} units used
       </label>

@@ -1,5 +1,6 @@
-import { Problem } from "../api/client.ts";
-import { pause } from "../api/pause.ts";
+import { pause } from "./pause.ts";
+import { Problem } from "./problem.ts";
+import { mayPass } from "./retry.ts";
 
 const FIRST_WAIT_MS = 1_000;
 const LAST_WAIT_MS = 30_000;
@@ -14,9 +15,6 @@ export class Waits {
     this.#nextMs = Math.min(this.#nextMs * 2, LAST_WAIT_MS);
   }
 }
-
-/** True for temporary failures: no response, or a service that is overloaded or starting. */
-export const mayPass = (status: number): boolean => status === 0 || status === 429 || status >= 500;
 
 /**
  * Asks the API until it answers.
