@@ -4,6 +4,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { queryClient } from "./api/query-client.ts";
 import { Announcement } from "./components/announcement.tsx";
+import { SignedOut } from "./components/signed-out.tsx";
 import { WaitNotice } from "./components/wait-notice.tsx";
 import { router } from "./router.tsx";
 import "./styles/tokens.css";
@@ -19,7 +20,10 @@ createRoot(root).render(
   <StrictMode>
     <QueryClientProvider client={queryClient}>
       <RouterProvider router={router} />
-      <WaitNotice />
+      <div className="page-notices">
+        <SignedOut />
+        <WaitNotice />
+      </div>
       <Announcement />
     </QueryClientProvider>
   </StrictMode>,

@@ -1,6 +1,6 @@
 import createClient from "openapi-fetch";
 import { BASE_PATH } from "../base-path.ts";
-import { leaveForSignIn } from "./leave.ts";
+import { sessionLost } from "./lost-session.ts";
 import { Problem, type Schemas } from "./problem.ts";
 import type { paths } from "./schema.d.ts";
 
@@ -24,10 +24,15 @@ api.use({
   async onResponse({ response, schemaPath }) {
     if (response.ok) return;
     const problem = await problemOf(response);
-    // The session has ended while a page was open; signing in and out deal with it themselves.
-    if (problem.code === "unauthorized" && !schemaPath.startsWith("/v1/auth/"))
-      leaveForSignIn(location.pathname.slice(BASE_PATH.length) + location.search);
-    throw problem;
+    // Signing in and out deal with it themselves.
+    if (problem.code !== "unauthorized" || schemaPath.startsWith("/v1/auth/")) throw problem;
+    // The session has ended while a page was open. The API's text speaks to programs.
+    sessionLost.set(true);
+    throw new Problem(
+      problem.status,
+      problem.body && { ...problem.body, detail: "You are signed out." },
+      null,
+    );
   },
   onError({ error }) {
     return error instanceof Problem || (error instanceof DOMException && error.name === "AbortError")

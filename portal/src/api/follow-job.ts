@@ -2,6 +2,7 @@ import { createParser } from "eventsource-parser";
 import type { BulkJob } from "../words/jobs.ts";
 import { api, Problem } from "./client.ts";
 import { pause } from "./pause.ts";
+import { mayPassLater } from "./retry.ts";
 
 /** Between two attempts to connect: the first wait, which doubles up to the last. */
 const FIRST_WAIT_MS = 1_000;
@@ -21,8 +22,9 @@ interface Position {
   waitMs: number;
 }
 
+/** Also after the session has ended: its person may sign in again meanwhile. */
 const mayPass = (error: unknown) =>
-  error instanceof Problem ? error.status === 0 || error.status === 429 || error.status >= 500 : true;
+  mayPassLater(error) || (error instanceof Problem && error.code === "unauthorized");
 
 /** Reads one connection to its end. @returns whether the job has ended, too */
 async function listen(

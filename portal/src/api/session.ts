@@ -2,6 +2,8 @@ import { queryOptions, useSuspenseQuery } from "@tanstack/react-query";
 import { redirect } from "@tanstack/react-router";
 import { api, dataOf, Problem, type Schemas } from "./client.ts";
 import { leaveForSignIn } from "./leave.ts";
+import { sessionLost } from "./lost-session.ts";
+import { persistently } from "./persistently.ts";
 import { queryClient } from "./query-client.ts";
 
 export type Identity = Awaited<ReturnType<typeof readIdentity>>;
@@ -40,6 +42,10 @@ export function useHasRole(role: Role): boolean {
 const isSame = (one: Identity, other: Identity): boolean =>
   one.user?.id === other.user?.id && one.team.id === other.team.id;
 
+/** The signed-in person and team, asked for until the API answers; null: none. */
+const readSignedIn = (): Promise<Identity | null> =>
+  persistently(readIdentity, new AbortController().signal, () => undefined).catch(() => null);
+
 /**
  * Checks again who is signed in. Another person, or another team, must not see the data shown. For the same person and team
  * the page remains, with its file transfers and half-filled forms.
@@ -47,9 +53,12 @@ const isSame = (one: Identity, other: Identity): boolean =>
 async function lookAgain(): Promise<void> {
   const before = queryClient.getQueryData(identityQuery.queryKey);
   if (before === undefined) return;
-  const now = await readIdentity().catch(() => null);
-  if (now !== null && isSame(before, now)) queryClient.setQueryData(identityQuery.queryKey, now);
-  else location.reload();
+  const now = await readSignedIn();
+  if (now === null || !isSame(before, now)) return location.reload();
+  queryClient.setQueryData(identityQuery.queryKey, now);
+  if (!sessionLost.get()) return;
+  sessionLost.set(false);
+  await queryClient.invalidateQueries();
 }
 
 /** Tells other tabs that the session has begun or ended, perhaps of another person. */

@@ -17,7 +17,7 @@ export function WaitNotice() {
   const leftS = useSecondsUntil(endMs);
   if (leftS === 0) return null;
   return (
-    <div className="notice wait-notice" role="status">
+    <div className="notice" role="status">
       The service is busy, or was asked too much at once. This page goes on by itself
       {/* Not read out each second. */}
       <span aria-hidden="true"> in {duration(leftS)}</span>.

@@ -162,6 +162,33 @@ describe("the portal", () => {
     assert.equal(await page.getByText(email).count(), 0);
   });
 
+  it("keeps what was typed when its session ends, until its person has signed in again", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { email, session } = await site.owner();
+    const { page, context } = await signedIn(session);
+    await page.getByRole("link", { name: "Blocklist" }).click();
+    const domains = page.getByRole("textbox", { name: "Domains" });
+    await domains.fill("typed.example");
+    await context.clearCookies();
+    await page.getByRole("button", { name: "Block", exact: true }).click();
+    await page.getByRole("cell", { name: "You are signed out." }).waitFor();
+    const notice = page.getByRole("alert").filter({ hasText: "You were signed out." });
+    // A service that is busy does not say that another person has signed in.
+    let checks = 0;
+    await page.route("**/v1/auth/me", (route) => {
+      checks += 1;
+      return checks === 1 ? route.fulfill({ status: 503, body: "" }) : route.continue();
+    });
+    const opened = context.waitForEvent("page");
+    await notice.getByRole("link").click();
+    await fillSignIn(await opened, email);
+    await notice.waitFor({ state: "detached" });
+    assert.ok(checks > 1);
+    assert.equal(await domains.inputValue(), "typed.example");
+    await page.getByRole("button", { name: "Block", exact: true }).click();
+    await page.getByText("1 blocked, 0 blocked already, 0 not taken.").waitFor();
+  });
+
   it("loads itself anew where a newer version has other files", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
     const { session } = await site.owner();
