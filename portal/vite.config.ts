@@ -8,6 +8,8 @@ export default defineConfig({
   plugins: [react()],
   build: {
     assetsInlineLimit: 0,
+    // One file: those of single pages could fail on their own, and the browser would not ask for them again.
+    cssCodeSplit: false,
     // What the licences of the packages ask for goes with the files.
     license: { fileName: "licenses.md" },
     target: "es2023",

@@ -1,22 +1,11 @@
-import {
-  createRootRoute,
-  createRoute,
-  createRouter,
-  type ErrorComponentProps,
-  Link,
-  lazyRouteComponent,
-  redirect,
-} from "@tanstack/react-router";
+import { createRootRoute, createRoute, createRouter, Link, redirect } from "@tanstack/react-router";
 import { requireSession } from "./api/session.ts";
 import { BASE_PATH } from "./base-path.ts";
+import { BrokenEntrance, BrokenPage } from "./components/broken.tsx";
 import { Frame } from "./components/frame.tsx";
 import { Loading, QUIET_MS } from "./components/loading.tsx";
-import { Failure } from "./components/notice.tsx";
+import { lazyPage } from "./page-files.ts";
 import { SignInPage } from "./pages/sign-in.tsx";
-
-function Broken({ error }: ErrorComponentProps) {
-  return <Failure error={error} />;
-}
 
 function NotFound() {
   return (
@@ -36,6 +25,7 @@ const signIn = createRoute({
   getParentRoute: () => root,
   path: "/sign-in",
   component: SignInPage,
+  errorComponent: BrokenEntrance,
   // Parameters left out of the result would remain as they came, so `undefined` is explicit.
   validateSearch: ({ next }: Record<string, unknown>): { next?: string | undefined } => ({
     next: isOwnAddress(next) ? next : undefined,
@@ -44,29 +34,34 @@ const signIn = createRoute({
 const register = createRoute({
   getParentRoute: () => root,
   path: "/register",
-  component: lazyRouteComponent(() => import("./pages/register.tsx"), "RegisterPage"),
+  component: lazyPage(() => import("./pages/register.tsx"), "RegisterPage"),
+  errorComponent: BrokenEntrance,
 });
 const mailed = () => import("./pages/mailed-links.tsx");
 const mailedLinks = [
   createRoute({
     getParentRoute: () => root,
     path: "/confirm-registration",
-    component: lazyRouteComponent(mailed, "ConfirmRegistrationPage"),
+    component: lazyPage(mailed, "ConfirmRegistrationPage"),
+    errorComponent: BrokenEntrance,
   }),
   createRoute({
     getParentRoute: () => root,
     path: "/accept-invite",
-    component: lazyRouteComponent(mailed, "AcceptInvitePage"),
+    component: lazyPage(mailed, "AcceptInvitePage"),
+    errorComponent: BrokenEntrance,
   }),
   createRoute({
     getParentRoute: () => root,
     path: "/forgot-password",
-    component: lazyRouteComponent(mailed, "ForgotPasswordPage"),
+    component: lazyPage(mailed, "ForgotPasswordPage"),
+    errorComponent: BrokenEntrance,
   }),
   createRoute({
     getParentRoute: () => root,
     path: "/reset-password",
-    component: lazyRouteComponent(mailed, "ResetPasswordPage"),
+    component: lazyPage(mailed, "ResetPasswordPage"),
+    errorComponent: BrokenEntrance,
   }),
 ] as const;
 
@@ -75,6 +70,7 @@ const frame = createRoute({
   getParentRoute: () => root,
   id: "frame",
   component: Frame,
+  errorComponent: BrokenEntrance,
   beforeLoad: ({ location }) => requireSession(location),
 });
 const home = createRoute({
@@ -87,7 +83,7 @@ const home = createRoute({
 const verify = createRoute({
   getParentRoute: () => frame,
   path: "/verify",
-  component: lazyRouteComponent(() => import("./pages/verify/verify.tsx"), "VerifyPage"),
+  component: lazyPage(() => import("./pages/verify/verify.tsx"), "VerifyPage"),
   validateSearch: ({ email }: Record<string, unknown>): { email?: string | undefined } => ({
     email: typeof email === "string" ? email : undefined,
   }),
@@ -95,12 +91,12 @@ const verify = createRoute({
 const lists = createRoute({
   getParentRoute: () => frame,
   path: "/lists",
-  component: lazyRouteComponent(() => import("./pages/lists/lists.tsx"), "ListsPage"),
+  component: lazyPage(() => import("./pages/lists/lists.tsx"), "ListsPage"),
 });
 const newList = createRoute({
   getParentRoute: () => frame,
   path: "/lists/new",
-  component: lazyRouteComponent(() => import("./pages/lists/new/new-list.tsx"), "NewListPage"),
+  component: lazyPage(() => import("./pages/lists/new/new-list.tsx"), "NewListPage"),
   validateSearch: ({
     upload,
     column,
@@ -112,12 +108,12 @@ const newList = createRoute({
 const list = createRoute({
   getParentRoute: () => frame,
   path: "/lists/$id",
-  component: lazyRouteComponent(() => import("./pages/lists/job.tsx"), "JobPage"),
+  component: lazyPage(() => import("./pages/lists/job.tsx"), "JobPage"),
 });
 const keys = createRoute({
   getParentRoute: () => frame,
   path: "/keys",
-  component: lazyRouteComponent(() => import("./pages/keys/keys.tsx"), "KeysPage"),
+  component: lazyPage(() => import("./pages/keys/keys.tsx"), "KeysPage"),
   validateSearch: ({ env }: Record<string, unknown>): { env?: "test" | undefined } => ({
     env: env === "test" ? env : undefined,
   }),
@@ -125,47 +121,47 @@ const keys = createRoute({
 const usage = createRoute({
   getParentRoute: () => frame,
   path: "/usage",
-  component: lazyRouteComponent(() => import("./pages/usage/usage.tsx"), "UsagePage"),
+  component: lazyPage(() => import("./pages/usage/usage.tsx"), "UsagePage"),
 });
 const accuracy = createRoute({
   getParentRoute: () => frame,
   path: "/accuracy",
-  component: lazyRouteComponent(() => import("./pages/accuracy/accuracy.tsx"), "AccuracyPage"),
+  component: lazyPage(() => import("./pages/accuracy/accuracy.tsx"), "AccuracyPage"),
 });
 const team = createRoute({
   getParentRoute: () => frame,
   path: "/team",
-  component: lazyRouteComponent(() => import("./pages/team/team.tsx"), "TeamPage"),
+  component: lazyPage(() => import("./pages/team/team.tsx"), "TeamPage"),
 });
 const blocklist = createRoute({
   getParentRoute: () => frame,
   path: "/blocklist",
-  component: lazyRouteComponent(() => import("./pages/domains/blocklist.tsx"), "BlocklistPage"),
+  component: lazyPage(() => import("./pages/domains/blocklist.tsx"), "BlocklistPage"),
 });
 const webhooks = createRoute({
   getParentRoute: () => frame,
   path: "/webhooks",
-  component: lazyRouteComponent(() => import("./pages/webhooks/webhooks.tsx"), "WebhooksPage"),
+  component: lazyPage(() => import("./pages/webhooks/webhooks.tsx"), "WebhooksPage"),
 });
 const overrides = createRoute({
   getParentRoute: () => frame,
   path: "/overrides",
-  component: lazyRouteComponent(() => import("./pages/domains/overrides.tsx"), "OverridesPage"),
+  component: lazyPage(() => import("./pages/domains/overrides.tsx"), "OverridesPage"),
 });
 const deployment = createRoute({
   getParentRoute: () => frame,
   path: "/deployment",
-  component: lazyRouteComponent(() => import("./pages/deployment/deployment.tsx"), "DeploymentPage"),
+  component: lazyPage(() => import("./pages/deployment/deployment.tsx"), "DeploymentPage"),
 });
 const billing = createRoute({
   getParentRoute: () => frame,
   path: "/billing",
-  component: lazyRouteComponent(() => import("./pages/billing/billing.tsx"), "BillingPage"),
+  component: lazyPage(() => import("./pages/billing/billing.tsx"), "BillingPage"),
 });
 const settings = createRoute({
   getParentRoute: () => frame,
   path: "/settings",
-  component: lazyRouteComponent(() => import("./pages/settings.tsx"), "SettingsPage"),
+  component: lazyPage(() => import("./pages/settings.tsx"), "SettingsPage"),
 });
 
 export const router = createRouter({
@@ -192,7 +188,7 @@ export const router = createRouter({
     ]),
   ]),
   basepath: BASE_PATH === "" ? "/" : BASE_PATH,
-  defaultErrorComponent: Broken,
+  defaultErrorComponent: BrokenPage,
   defaultPendingComponent: () => <Loading atOnce />,
   defaultPendingMs: QUIET_MS,
   // A page that is there is not held back for the notice's sake.
@@ -200,6 +196,12 @@ export const router = createRouter({
   defaultPreload: "intent",
   scrollRestoration: true,
 });
+
+/** After so long on a page, the files of the others are loaded: later there may be no connection, or a newer version with other files. */
+const LOAD_OTHERS_AFTER_MS = 5_000;
+setTimeout(() => {
+  for (const { options } of Object.values(router.routesById)) void options.component?.preload?.();
+}, LOAD_OTHERS_AFTER_MS);
 
 declare module "@tanstack/react-router" {
   interface Register {

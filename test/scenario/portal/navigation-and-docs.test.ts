@@ -189,20 +189,38 @@ describe("the portal", () => {
     await page.getByText("1 blocked, 0 blocked already, 0 not taken.").waitFor();
   });
 
-  it("loads itself anew where a newer version has other files", async (t) => {
+  it("loads itself anew where a newer version has other files, once by itself, then on demand", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
     const { session } = await site.owner();
     const { page, complaints } = await signedIn(session);
-    let gone = 0;
-    await page.route(/assets\/keys-/, (route) => {
-      gone += 1;
-      return gone === 1 ? route.fulfill({ status: 404, body: "" }) : route.continue();
+    let isOld = true;
+    page.once("domcontentloaded", () => {
+      isOld = false;
     });
+    await page.route(/assets\/keys-/, (route) =>
+      isOld ? route.fulfill({ status: 404, body: "" }) : route.continue(),
+    );
     await page.getByRole("link", { name: "API keys" }).click();
     await page.getByText("No keys yet").or(page.getByText("Last used")).first().waitFor();
-    assert.ok(gone >= 2);
-    // Of the file that was to be loaded ahead, where the pointer was over the link for long enough.
-    const others = complaints.splice(0).filter((text) => !/dynamically imported module/.test(text));
+    assert.equal(isOld, false);
+    await page.route(/assets\/usage-/, (route) => route.abort());
+    const reloaded = page.waitForEvent("domcontentloaded");
+    await page.getByRole("link", { name: "Usage" }).click();
+    await reloaded;
+    await page.getByRole("heading", { name: "This page cannot be shown" }).waitFor();
+    await page.getByRole("navigation").waitFor();
+    const again = page.getByRole("button", { name: "Load the page again" });
+    // Where the service does not answer, the page is not left for the browser's own.
+    await page.context().setOffline(true);
+    await again.click();
+    await page.getByRole("alert").getByText("The service cannot be reached.").waitFor();
+    await page.context().setOffline(false);
+    await page.unrouteAll();
+    await again.click();
+    await page.getByText("Day (UTC)").waitFor();
+    const others = complaints
+      .splice(0)
+      .filter((text) => !/dynamically imported module|MissingFile/.test(text));
     assert.deepEqual(others, []);
   });
 });

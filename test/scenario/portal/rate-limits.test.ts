@@ -92,8 +92,7 @@ describe("a page that is asked to wait", () => {
   it("gives up where that goes on, or would take long", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
     const { session } = await site.owner();
-    const page = await visits.open({ isAltered: true, session, path: "/settings" });
-    await page.getByText("New password").waitFor();
+    const { page, complaints } = await visits.signedIn(session, { isAltered: true });
     await page.clock.install();
     const refused = await refuse(page, WAIT_S, (path) => path.endsWith("/v1/blocklist"));
     await page.goto(`${site.url}/blocklist`);
@@ -109,6 +108,26 @@ describe("a page that is asked to wait", () => {
     await refuse(page, 3_600, (path) => path.endsWith("/v1/keys"));
     await page.goto(`${site.url}/keys`);
     await page.getByRole("alert").getByText("Too many requests. Try again in 1 h.").waitFor();
+    // A service that is started again behind its proxy.
+    await page.unrouteAll({ behavior: "ignoreErrors" });
+    let asked = 0;
+    await page.route("**/v1/auth/me", (route) => {
+      asked += 1;
+      return route.fulfill({ status: 502, body: "" });
+    });
+    await page.goto(`${site.url}/keys`);
+    await until("it gives up", async () => {
+      await page.clock.fastForward(5_000);
+      return page.getByRole("heading", { name: "This page cannot be shown" }).isVisible();
+    });
+    assert.equal(asked, 3);
+    await page.unrouteAll({ behavior: "ignoreErrors" });
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByRole("heading", { name: "API keys" }).waitFor();
+    const others = complaints
+      .splice(0)
+      .filter((text) => !text.startsWith("Problem: The service answered 502."));
+    assert.deepEqual(others, []);
   });
 });
 

@@ -205,6 +205,16 @@ describe("the charts of the usage", () => {
     await page.getByRole("alert").getByText("The service answered 403.").waitFor();
     assert.equal(await page.getByRole("row").count(), 366);
     await page.unrouteAll();
+    await page.route(/assets\/charts-/, (route) => route.abort());
+    // Once more by itself.
+    const loads = page.waitForEvent("domcontentloaded").then(() => page.waitForEvent("domcontentloaded"));
+    await page.reload({ waitUntil: "commit" });
+    await loads;
+    const again = page.getByRole("button", { name: "Load the page again" });
+    await again.waitFor();
+    await page.unrouteAll();
+    await again.click();
+    await until("the charts are drawn", async () => (await parts(page, "Verdicts by day").count()) === 120);
   });
 
   it("are gone through by keyboard", async (t) => {

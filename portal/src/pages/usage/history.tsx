@@ -1,9 +1,10 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { lazy, Suspense } from "react";
+import { Missing } from "../../components/broken.tsx";
 import { Button } from "../../components/button.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { QueryFailure } from "../../components/notice.tsx";
 import { Table } from "../../components/tables/table.tsx";
+import { fromFile } from "../../page-files.ts";
 import { counted, grouped } from "../../words/numbers.ts";
 import { type Day, readHistory } from "./read-history.ts";
 import { saveFile } from "./save-file.ts";
@@ -22,8 +23,7 @@ const COLUMNS: readonly { title: string; name: string; of(day: Day): number }[] 
 
 const TITLES = ["Day (UTC)", ...COLUMNS.map(({ title }) => ({ number: title }))];
 
-/** Loaded separately: the code that draws charts is larger than the page, which does not wait for it. */
-const Charts = lazy(async () => ({ default: (await import("./charts.tsx")).Charts }));
+const loadCharts = fromFile(() => import("./charts.tsx"));
 
 /** Keeps the place of the charts, so that nothing moves when they come. */
 function ChartsToCome() {
@@ -37,6 +37,18 @@ function ChartsToCome() {
       ))}
     </div>
   );
+}
+
+/** Loaded separately: the code that draws charts is larger than the page, which does not wait for it. */
+function ChartsOf({ days }: { days: readonly Day[] }) {
+  const charts = useQuery({
+    queryKey: ["charts"],
+    queryFn: loadCharts,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  if (charts.isPending) return <ChartsToCome />;
+  if (charts.error !== null) return <Missing error={charts.error} />;
+  return <charts.data.Charts days={days} />;
 }
 
 /** Dates and numbers only: nothing in it needs quoting. */
@@ -75,11 +87,7 @@ export function History({ days }: { days: number }) {
           The verdicts add up to more where answers were free, as those that are unknown by a failure.
         </span>
       </p>
-      {data.some(({ single, bulk }) => single + bulk > 0) && (
-        <Suspense fallback={<ChartsToCome />}>
-          <Charts days={data} />
-        </Suspense>
-      )}
+      {data.some(({ single, bulk }) => single + bulk > 0) && <ChartsOf days={data} />}
       <Table label="Use by day" columns={TITLES}>
         {data.map((day) => (
           <tr key={day.date}>
