@@ -1,24 +1,13 @@
 import assert from "node:assert/strict";
-import { createRequire } from "node:module";
 import { afterEach, before } from "node:test";
-import type { Browser, BrowserContext, Page } from "playwright-core";
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { atEndOfProcess } from "../../scripts/test/at-end.ts";
-import { packagedBrowser } from "./packaged-browser.ts";
-
-// An import would have Node.js look for exports in all of the package's source, which takes as long as running it.
-const { chromium } = createRequire(import.meta.url)("playwright-core") as typeof import("playwright-core");
+import { launchBrowser } from "./packaged-browser.ts";
 
 /** For what a page is to show, on a machine that is busy. */
 const PATIENCE_MS = 120_000;
-const ARGS = ["--no-sandbox", "--no-zygote", "--disable-gpu", "--disable-dev-shm-usage", "--headless=shell"];
 /** Width of a visitor's window, in pixels; heights are the same in all. */
 export const WINDOW = { width: 1_280, height: 900 } as const;
-
-async function launch(): Promise<Browser | null> {
-  const packaged = await packagedBrowser();
-  if (packaged !== null) return chromium.launch({ ...packaged, args: ARGS });
-  return chromium.launch({ channel: "chrome" }).catch(() => null);
-}
 
 /** A person at a browser. */
 export interface Visitor {
@@ -36,25 +25,33 @@ interface Window {
   visitor: Visitor | null;
 }
 
+/** Language and time zone of a visitor's system. */
+type Home = Required<Pick<BrowserContextOptions, "locale" | "timezoneId">>;
+const HOME: Home = { locale: "en-GB", timezoneId: "UTC" };
+
+export interface VisitorOptions {
+  /**
+   * The test changes the browser itself (its clock, scripts that run before a page's), so that it serves no other visitor.
+   */
+  isAltered?: boolean;
+  /** Absent: that of most visitors. */
+  home?: Home;
+}
+
 export interface TestBrowser {
   /** false: no browser runs on this system, and the caller's tests are skipped. */
   readonly isThere: boolean;
-  /**
-   * A person whose browser keeps nothing of earlier ones, until the test ends. The page must not complain.
-   * @param options `isAltered`: the test changes the browser itself (its clock, scripts that run before a page's), so that it
-   * serves no other visitor
-   */
-  visitor(options?: { isAltered?: boolean }): Promise<Visitor>;
+  /** A person whose browser keeps nothing of earlier ones, until the test ends. The page must not complain. */
+  visitor(options?: VisitorOptions): Promise<Visitor>;
 }
 
-async function openWindow(browser: Browser): Promise<Window> {
+async function openWindow(browser: Browser, home: Home): Promise<Window> {
   const context = await browser.newContext({
     viewport: WINDOW,
     colorScheme: "light",
     // A spinner that turns has the window drawn 60 times a second.
     reducedMotion: "reduce",
-    locale: "en-GB",
-    timezoneId: "UTC",
+    ...home,
   });
   // On a machine that runs other tests, a page may be slow.
   context.setDefaultTimeout(PATIENCE_MS);
@@ -111,7 +108,7 @@ let shared: Promise<SharedBrowser> | null = null;
 async function sharedBrowser(): Promise<SharedBrowser> {
   const before = await shared;
   if (before === null || before.browser?.isConnected() === false) {
-    shared = launch().then((browser) => ({ browser, free: [] }));
+    shared = launchBrowser().then((browser) => ({ browser, free: [] }));
     const { browser } = await shared;
     if (browser === null) console.log("# no browser runs here: tests of pages are skipped");
     else atEndOfProcess(() => browser.close());
@@ -147,9 +144,9 @@ export function useBrowser(): TestBrowser {
     get isThere() {
       return browser !== null;
     },
-    async visitor({ isAltered = false } = {}) {
+    async visitor({ home = HOME, isAltered = home !== HOME } = {}) {
       if (browser === null) throw new Error("no browser runs here");
-      const window = (isAltered ? undefined : free.pop()) ?? (await openWindow(browser));
+      const window = (isAltered ? undefined : free.pop()) ?? (await openWindow(browser, home));
       const visitor: Visitor = { page: window.page, context: window.context, complaints: [] };
       window.visitor = visitor;
       used.push({ window, isAltered });

@@ -1,17 +1,23 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
+import type { Browser } from "playwright-core";
+
+// An import would have Node.js look for exports in all of the package's source, which takes as long as running it.
+const { chromium } = createRequire(import.meta.url)("playwright-core") as typeof import("playwright-core");
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const { devDependencies } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
   devDependencies: { "@sparticuz/chromium": string };
 };
+const ARGS = ["--no-sandbox", "--no-zygote", "--disable-gpu", "--disable-dev-shm-usage", "--headless=shell"];
 const CACHE = join(ROOT, ".rcpt/cache");
 /** Of each version its own: another one would be tested with the browser of the first. */
 const KEPT = join(CACHE, `browser-${devDependencies["@sparticuz/chromium"]}`);
 /** The package unpacks the libraries that a minimal Linux lacks (NSS, NSPR, expat) only where it believes to run in AWS Lambda. */
 const WITH_LIBRARIES = { AWS_LAMBDA_JS_RUNTIME: "nodejs22.x" };
 
-export interface PackagedBrowser {
+interface PackagedBrowser {
   executablePath: string;
   /** Environment of its process. */
   env: Record<string, string>;
@@ -61,7 +67,7 @@ async function unpack(): Promise<void> {
 }
 
 /** The browser of `@sparticuz/chromium`, unpacked once into the project's cache; null: the package has none for this system. */
-export async function packagedBrowser(): Promise<PackagedBrowser | null> {
+async function packagedBrowser(): Promise<PackagedBrowser | null> {
   if (process.platform !== "linux" || process.arch !== "x64") return null;
   if (!existsSync(KEPT)) await unpack();
   const libraries = join(KEPT, "al2023/lib");
@@ -74,4 +80,11 @@ export async function packagedBrowser(): Promise<PackagedBrowser | null> {
       FONTCONFIG_FILE: join(KEPT, "fonts.conf"),
     },
   };
+}
+
+/** A new process of the package's browser, or of the system's Chrome; null: neither runs on this system. */
+export async function launchBrowser(): Promise<Browser | null> {
+  const packaged = await packagedBrowser();
+  if (packaged !== null) return chromium.launch({ ...packaged, args: ARGS });
+  return chromium.launch({ channel: "chrome" }).catch(() => null);
 }

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import type { TestBrowser, Visitor } from "./browser.ts";
+import type { TestBrowser, Visitor, VisitorOptions } from "./browser.ts";
 import { PASSWORD } from "./portal.ts";
 import type { PortalSite } from "./portal-site.ts";
 
@@ -79,9 +79,7 @@ export async function fillSignIn(page: Page, email: string): Promise<void> {
 }
 
 /** The user and the page of a visit. */
-interface Opening {
-  /** As of `visitor`. */
-  isAltered?: boolean;
+interface Opening extends VisitorOptions {
   /** Token of a session that exists already. */
   session: string;
   /** Path below the portal's URL, such as /keys. */
@@ -118,7 +116,7 @@ export function portalVisits(site: PortalSite, browser: TestBrowser) {
       await lookInThemes(page, name);
     },
     /** A visitor with a session, on the first page. */
-    async signedIn(session: string, options: { isAltered?: boolean } = {}): Promise<Visitor> {
+    async signedIn(session: string, options: VisitorOptions = {}): Promise<Visitor> {
       const visitor = await visit({ session, path: "/", ...options });
       await visitor.page.getByRole("heading", { name: "Verify an address" }).waitFor();
       return visitor;

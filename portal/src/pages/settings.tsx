@@ -7,6 +7,8 @@ import { AddressText, shownText } from "../components/foreign-text.tsx";
 import { Failure, Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page-head.tsx";
 import { PasswordField } from "../components/password-field.tsx";
+import { Select } from "../components/select.tsx";
+import { OWN_ZONE, showTimesInUtc, timesInUtc } from "../components/time.tsx";
 import { useForm } from "../components/use-form.ts";
 
 function ChangePassword() {
@@ -47,6 +49,26 @@ function ChangePassword() {
   );
 }
 
+/** Hovering over a time shows the other one; by keyboard or touch nothing hovers. */
+function ChooseTimes() {
+  const isUtc = timesInUtc.use();
+  return (
+    <section className="card" aria-labelledby="times">
+      <h2 id="times">Times</h2>
+      <Select
+        label="Show times"
+        hint="In this browser. Days of the usage and of the quota are UTC in any case."
+        value={isUtc ? "utc" : "own"}
+        onChange={(value) => showTimesInUtc(value === "utc")}
+        options={[
+          ["own", `in your own time zone (${OWN_ZONE})`],
+          ["utc", "in UTC"],
+        ]}
+      />
+    </section>
+  );
+}
+
 /** Settings of the person, independent of the team. */
 export function SettingsPage() {
   const { user, teams } = useIdentity();
@@ -68,6 +90,7 @@ export function SettingsPage() {
         </p>
       </section>
       <ChangePassword />
+      <ChooseTimes />
     </>
   );
 }

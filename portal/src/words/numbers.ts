@@ -3,6 +3,10 @@ const GROUPED = new Intl.NumberFormat();
 /** 1234567 as 1,234,567, by the reader's own custom. */
 export const grouped = (value: number): string => GROUPED.format(value);
 
+/** 1.25 as "1.3", with that many digits behind the point, by the reader's own custom. */
+export const withDigits = (value: number, digits: number): string =>
+  value.toLocaleString(undefined, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+
 const PERCENT = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
 
 /** 0.615 as "61.5%", by the reader's own custom. */

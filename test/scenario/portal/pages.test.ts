@@ -162,16 +162,18 @@ describe("the portal", () => {
 });
 
 describe("the usage", () => {
-  it("is told for today and by day, and saved as a file", async (t) => {
+  it("is told for today and by day, by the customs of its reader, and saved as a file", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
     const { session } = await site.owner();
-    const { page } = await signedIn(session);
+    const home = { locale: "de-DE", timezoneId: "Asia/Kolkata" };
+    const { page } = await signedIn(session, { home });
     await page.getByLabel("Address").fill("exists@plain.test");
     await page.getByRole("button", { name: "Verify", exact: true }).click();
     await page.getByRole("region", { name: "Result" }).waitFor();
     // What is charged is told by the API at once, the rest of a day a little later.
     await page.getByRole("link", { name: "Usage" }).click();
-    await page.getByText(/^1 of 2,000,000 units used$/).waitFor();
+    await page.getByText(/^1 of 2\.000\.000 units used$/).waitFor();
+    await page.getByText(/The next day begins \d\d\.\d\d\.\d{4}, 05:30\./).waitFor();
     await page.getByText("1 unit was charged in these days.").waitFor();
     await page
       .getByRole("row")
@@ -186,6 +188,11 @@ describe("the usage", () => {
     assert.equal(head, "date,used,single,cached,bulk,valid,invalid,risky,unknown");
     assert.match(first ?? "", /^\d{4}-\d\d-\d\d,1,/);
     assert.equal(rest.length, 6);
+    // Also for those who hover over nothing.
+    await page.getByRole("link", { name: "Settings" }).click();
+    await page.getByLabel("Show times").selectOption("in UTC");
+    await page.getByRole("link", { name: "Usage" }).click();
+    await page.getByText(/The next day begins \d\d\.\d\d\.\d{4}, 00:00 UTC\./).waitFor();
   });
 });
 

@@ -52,4 +52,12 @@ describe("sizes and durations", () => {
     const spans = [0.2, 59, 90, 3_599, 3_600, 7_500, 200_000].map(duration);
     assert.deepEqual(spans, ["1 s", "59 s", "2 min", "60 min", "1 h", "2 h 5 min", "2 d"]);
   });
+
+  it("are written by the reader's own custom", (t) => {
+    const { format } = new Intl.NumberFormat("de", { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+    t.mock.method(Number.prototype, "toLocaleString", function (this: number) {
+      return format(this);
+    });
+    assert.equal(byteSize(1_234_567_890), "1,2 GB");
+  });
 });

@@ -4,6 +4,7 @@ import { ForeignText } from "../../components/foreign-text.tsx";
 import { Time } from "../../components/time.tsx";
 import { useSecondsUntil } from "../../components/use-seconds-until.ts";
 import { VerdictBadge } from "../../components/verdict-badge.tsx";
+import { duration } from "../../words/durations.ts";
 import { FAULTS, REASONS, type VerificationResult } from "../../words/reasons.ts";
 import { Checks } from "./checks.tsx";
 
@@ -23,7 +24,7 @@ function AskAgain({ at, onAgain, byItself }: { at: string; onAgain(): void; byIt
   return (
     <p className="row">
       <span>
-        {byItself ? "This page asks again" : "Worth asking again"} {leftS > 0 && `in ${leftS} s`} (
+        {byItself ? "This page asks again" : "Worth asking again"} {leftS > 0 && `in ${duration(leftS)}`} (
         <Time at={at} />)
       </span>
       <Button onClick={onAgain}>Ask now</Button>
