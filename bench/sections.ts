@@ -1,5 +1,6 @@
 import { benchCachedVerify } from "./api/http.ts";
 import { benchMemory } from "./api/memory.ts";
+import { benchPortal } from "./api/portal-pages.ts";
 import { benchSingleCheck } from "./api/single.ts";
 import { benchStartup } from "./api/startup.ts";
 import { benchUncachedVerify } from "./api/unprobed-http.ts";
@@ -109,6 +110,13 @@ export const SECTIONS: Record<string, SectionEntry> = {
     allowanceS: { full: 300, quick: 150 },
     promises: ["slow-site.rate", "slow-site.others"],
     needsObjects: true,
+    onDemand: true,
+  },
+  portal: {
+    benches: [benchPortal],
+    allowanceS: { full: 60, quick: 30 },
+    promises: ["portal.sign-in", "portal.verify"],
+    needsObjects: false,
     onDemand: true,
   },
 };
