@@ -5,11 +5,11 @@ import { forgetSession } from "../api/session.ts";
 import { takeLinkToken } from "../api/sign-in.ts";
 import { Button } from "../components/button.tsx";
 import { Entrance } from "../components/entrance.tsx";
-import { Field } from "../components/field.tsx";
 import { ForeignText, shownText } from "../components/foreign-text.tsx";
+import { Field } from "../components/forms/field.tsx";
+import { PasswordField } from "../components/forms/password-field.tsx";
+import { useForm } from "../components/forms/use-form.ts";
 import { Failure, Notice } from "../components/notice.tsx";
-import { PasswordField } from "../components/password-field.tsx";
-import { useForm } from "../components/use-form.ts";
 import { type LinkNames, linkNames } from "../words/link-names.ts";
 
 /** Takes the link out of the address bar. */

@@ -6,10 +6,10 @@ import { forgetSession } from "../api/session.ts";
 import { signInOptionsQuery } from "../api/sign-in.ts";
 import { Button } from "../components/button.tsx";
 import { Entrance } from "../components/entrance.tsx";
-import { Field } from "../components/field.tsx";
+import { Field } from "../components/forms/field.tsx";
+import { PasswordField } from "../components/forms/password-field.tsx";
+import { useForm } from "../components/forms/use-form.ts";
 import { Failure, Notice } from "../components/notice.tsx";
-import { PasswordField } from "../components/password-field.tsx";
-import { useForm } from "../components/use-form.ts";
 
 export function RegisterPage() {
   const navigate = useNavigate();

@@ -4,12 +4,12 @@ import { api } from "../api/client.ts";
 import { useIdentity } from "../api/session.ts";
 import { Button } from "../components/button.tsx";
 import { AddressText, shownText } from "../components/foreign-text.tsx";
+import { PasswordField } from "../components/forms/password-field.tsx";
+import { Select } from "../components/forms/select.tsx";
+import { useForm } from "../components/forms/use-form.ts";
 import { Failure, Notice } from "../components/notice.tsx";
 import { PageHead } from "../components/page-head.tsx";
-import { PasswordField } from "../components/password-field.tsx";
-import { Select } from "../components/select.tsx";
 import { OWN_ZONE, showTimesInUtc, timesInUtc } from "../components/time.tsx";
-import { useForm } from "../components/use-form.ts";
 
 function ChangePassword() {
   const { user } = useIdentity();

@@ -1,8 +1,8 @@
 import { useState } from "react";
+import { asOptions, Select } from "../../components/forms/select.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { QueryFailure } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
-import { asOptions, Select } from "../../components/select.tsx";
 import { FirstReport } from "./first-report.tsx";
 import { type Accuracy, FEW, useAccuracy } from "./read-accuracy.ts";
 import { Report } from "./report.tsx";

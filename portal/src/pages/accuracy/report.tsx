@@ -2,11 +2,11 @@ import { useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useEffect, useRef, useState } from "react";
 import type { Schemas } from "../../api/client.ts";
 import { Button } from "../../components/button.tsx";
-import { ChooseFile } from "../../components/choose-file.tsx";
+import { ChooseFile } from "../../components/forms/choose-file.tsx";
+import { Select } from "../../components/forms/select.tsx";
+import { TextArea } from "../../components/forms/text-area.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { Failure, Notice } from "../../components/notice.tsx";
-import { Select } from "../../components/select.tsx";
-import { TextArea } from "../../components/text-area.tsx";
 import { grouped } from "../../words/numbers.ts";
 import { ACCURACY_KEY, type Outcome, reportFile } from "./read-accuracy.ts";
 

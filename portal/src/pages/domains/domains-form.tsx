@@ -1,9 +1,9 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { Button } from "../../components/button.tsx";
+import { TextArea } from "../../components/forms/text-area.tsx";
+import { useForm } from "../../components/forms/use-form.ts";
 import { Failure, Notice } from "../../components/notice.tsx";
-import { TextArea } from "../../components/text-area.tsx";
-import { useForm } from "../../components/use-form.ts";
 import { domainsOf } from "../../words/domains.ts";
 import { counted, grouped } from "../../words/numbers.ts";
 import { RefusedLines } from "./refused-lines.tsx";

@@ -1,4 +1,4 @@
-import { Field } from "../../components/field.tsx";
+import { Field } from "../../components/forms/field.tsx";
 import { grouped } from "../../words/numbers.ts";
 
 interface Props {

@@ -4,12 +4,12 @@ import { useState } from "react";
 import { api, dataOf } from "../../api/client.ts";
 import { type Role, useIdentity } from "../../api/session.ts";
 import { Button } from "../../components/button.tsx";
-import { Field } from "../../components/field.tsx";
 import { ForeignText } from "../../components/foreign-text.tsx";
+import { Field } from "../../components/forms/field.tsx";
+import { Select } from "../../components/forms/select.tsx";
+import { useForm } from "../../components/forms/use-form.ts";
 import { Failure, Notice } from "../../components/notice.tsx";
 import { Secret } from "../../components/secret.tsx";
-import { Select } from "../../components/select.tsx";
-import { useForm } from "../../components/use-form.ts";
 import { rolesUpTo } from "../../words/roles.ts";
 import { CallExamples } from "../verify/call-examples.tsx";
 

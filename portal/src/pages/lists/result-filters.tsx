@@ -1,4 +1,4 @@
-import { Select } from "../../components/select.tsx";
+import { Select } from "../../components/forms/select.tsx";
 import type { BulkJob } from "../../words/jobs.ts";
 import { grouped } from "../../words/numbers.ts";
 import { REASONS, type Reason, VERDICTS } from "../../words/reasons.ts";

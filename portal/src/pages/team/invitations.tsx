@@ -5,14 +5,14 @@ import { type Role, useIdentity } from "../../api/session.ts";
 import { pageQuery, usePages } from "../../api/use-pages.ts";
 import { Button } from "../../components/button.tsx";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
-import { Field } from "../../components/field.tsx";
 import { AddressText, ForeignText, shownText } from "../../components/foreign-text.tsx";
+import { Field } from "../../components/forms/field.tsx";
+import { Select } from "../../components/forms/select.tsx";
+import { useForm } from "../../components/forms/use-form.ts";
 import { Failure, Notice } from "../../components/notice.tsx";
 import { Secret } from "../../components/secret.tsx";
-import { Select } from "../../components/select.tsx";
 import { PagedTable } from "../../components/tables/paged-table.tsx";
 import { Time } from "../../components/time.tsx";
-import { useForm } from "../../components/use-form.ts";
 import { rolesUpTo } from "../../words/roles.ts";
 
 const invitesKey = ["invites"];

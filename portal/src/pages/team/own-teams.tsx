@@ -4,9 +4,9 @@ import { forgetSession, useIdentity } from "../../api/session.ts";
 import { BASE_PATH } from "../../base-path.ts";
 import { Button } from "../../components/button.tsx";
 import { ForeignText, shownText } from "../../components/foreign-text.tsx";
+import { PasswordField } from "../../components/forms/password-field.tsx";
+import { useForm } from "../../components/forms/use-form.ts";
 import { Failure } from "../../components/notice.tsx";
-import { PasswordField } from "../../components/password-field.tsx";
-import { useForm } from "../../components/use-form.ts";
 
 /** Signs in to another team of the same person. A session belongs to one team, so the password starts a new one. */
 function SwitchTo({ id, name }: { id: string; name: string }) {

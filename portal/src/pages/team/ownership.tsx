@@ -4,9 +4,9 @@ import { api } from "../../api/client.ts";
 import { leaveForSignIn } from "../../api/leave.ts";
 import { identityQuery, useIdentity } from "../../api/session.ts";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
-import { Field } from "../../components/field.tsx";
 import { ForeignText, shownText } from "../../components/foreign-text.tsx";
-import { Select } from "../../components/select.tsx";
+import { Field } from "../../components/forms/field.tsx";
+import { Select } from "../../components/forms/select.tsx";
 import { type Member, teamQuery } from "./read-team.ts";
 
 /** Makes another member an owner, and oneself an admin, at once. */

@@ -1,10 +1,10 @@
 import { Link } from "@tanstack/react-router";
 import { useId, useState } from "react";
 import { useToday } from "../../api/use-today.ts";
+import { asOptions, Select } from "../../components/forms/select.tsx";
 import { Loading } from "../../components/loading.tsx";
 import { QueryFailure } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
-import { asOptions, Select } from "../../components/select.tsx";
 import { Time } from "../../components/time.tsx";
 import { grouped } from "../../words/numbers.ts";
 import { UNIT_HINT } from "../../words/units.ts";

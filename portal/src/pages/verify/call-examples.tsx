@@ -2,7 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { BASE_PATH } from "../../base-path.ts";
 import { CopyButton } from "../../components/copy-button.tsx";
-import { asOptions, Select } from "../../components/select.tsx";
+import { asOptions, Select } from "../../components/forms/select.tsx";
 import { CALL_TEXTS } from "./call-texts.ts";
 
 const LANGUAGES = asOptions(Object.keys(CALL_TEXTS));

@@ -1,6 +1,6 @@
 import { useState } from "react";
-import { Field } from "../../components/field.tsx";
-import { useForm } from "../../components/use-form.ts";
+import { Field } from "../../components/forms/field.tsx";
+import { useForm } from "../../components/forms/use-form.ts";
 import { CHOICES, EVENTS, type EventType, type Webhook } from "../../words/webhooks.ts";
 
 /** Events that are chosen; null: all, also those to come. */

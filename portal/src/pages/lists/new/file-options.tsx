@@ -1,4 +1,4 @@
-import { asOptions, Select } from "../../../components/select.tsx";
+import { asOptions, Select } from "../../../components/forms/select.tsx";
 import { counted } from "../../../words/numbers.ts";
 import { columnTitle, DELIMITERS } from "../layout-words.ts";
 import { columnCount, type FileOptions, type Preview } from "./use-preview.ts";

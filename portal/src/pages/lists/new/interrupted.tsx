@@ -1,9 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { useIdentity } from "../../../api/session.ts";
-import { ChooseFile } from "../../../components/choose-file.tsx";
 import { ConfirmDialog } from "../../../components/confirm-dialog.tsx";
 import { ForeignText } from "../../../components/foreign-text.tsx";
+import { ChooseFile } from "../../../components/forms/choose-file.tsx";
 import { Notice } from "../../../components/notice.tsx";
 import { beginUpload } from "../../../uploads/current-upload.ts";
 import { deleteUpload } from "../../../uploads/file-upload.ts";

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useSearch } from "@tanstack/react-router";
 import { plansQuery, useHasLists } from "../../../api/plans.ts";
 import { useIdentity } from "../../../api/session.ts";
-import { ChooseFile } from "../../../components/choose-file.tsx";
+import { ChooseFile } from "../../../components/forms/choose-file.tsx";
 import { Loading } from "../../../components/loading.tsx";
 import { useTitle } from "../../../components/page-head.tsx";
 import { NoLists, NoProbing } from "../../../components/plan-limits.tsx";

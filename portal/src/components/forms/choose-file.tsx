@@ -1,5 +1,5 @@
 import { type DragEvent, useId, useState } from "react";
-import { Notice } from "./notice.tsx";
+import { Notice } from "../notice.tsx";
 
 /** File types of lists. */
 const LIST_KINDS =

@@ -1,5 +1,5 @@
 import { type ComponentProps, useState } from "react";
-import { Button } from "./button.tsx";
+import { Button } from "../button.tsx";
 import { Field } from "./field.tsx";
 
 type Props = Omit<ComponentProps<typeof Field>, "type" | "beside" | "autoComplete"> & {

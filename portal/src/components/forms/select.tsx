@@ -1,5 +1,5 @@
 import { type ReactNode, type SelectHTMLAttributes, useId } from "react";
-import { shownText } from "./foreign-text.tsx";
+import { shownText } from "../foreign-text.tsx";
 
 interface Props<T extends string>
   extends Omit<SelectHTMLAttributes<HTMLSelectElement>, "onChange" | "children"> {

@@ -1,6 +1,6 @@
 import { type FormEvent, useState } from "react";
 import { flushSync } from "react-dom";
-import { Problem } from "../api/client.ts";
+import { Problem } from "../../api/client.ts";
 
 /** State and submission of a form's texts. @param send throws the failure @param paths names of the fields in the API */
 export function useForm<T extends Record<string, string>>(
