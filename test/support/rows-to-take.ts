@@ -180,7 +180,7 @@ export const TAKINGS: readonly Taking[] = [
   {
     place: "src/features/bulk/schedule/job-emission.ts takeReadyTasks",
     fill: ONE_JOB + CHUNKS("ready"),
-    run: (tx) => takeReadyTasks(tx, { window: N, teamWindow: 4 * N, teamWhole: 1, jobs: emitJobs }),
+    run: (tx) => takeReadyTasks(tx, { window: N, shareWindow: 4 * N, shareWhole: 1, jobs: emitJobs }),
     takes: { job_tasks: N },
   },
   {

@@ -78,10 +78,13 @@ export const BULK_LIMITS = {
    */
   windowMin: 16,
   windowMax: 512,
-  /** The same for all jobs of a team, in windows of a job: the next team waits behind no more of each other team. */
-  teamWindows: 4,
-  /** Emitted, unfinished analyses and assemblies of a team: those of the next team wait behind no more of them. */
-  teamWhole: 2,
+  /**
+   * The same for all jobs of a share (`shareKey`), in windows of a job: the next share waits behind no more of each other
+   * one.
+   */
+  shareWindows: 4,
+  /** Emitted, unfinished analyses and assemblies of a share: those of the next share wait behind no more of them. */
+  shareWhole: 2,
   emitJobs: 100,
   emitEveryMs: 500,
   /**

@@ -195,10 +195,10 @@ class StreamEmitter implements Emitter {
   }
 
   async emitTasks(): Promise<number> {
-    const { windowMin, windowMax, teamWindows, teamWhole, tasksAtOnce } = LIMITS.bulk;
+    const { windowMin, windowMax, shareWindows, shareWhole, tasksAtOnce } = LIMITS.bulk;
     const places = (await this.#workers.of("tasks", this.#deps.streams.tasks)) * tasksAtOnce;
     const window = Math.min(windowMax, Math.max(windowMin, 2 * places));
-    const bounds = { window, teamWindow: teamWindows * window, teamWhole, jobs: emitJobs };
+    const bounds = { window, shareWindow: shareWindows * window, shareWhole, jobs: emitJobs };
     const tasks = await this.#deps.sql.begin((tx) => takeReadyTasks(tx, bounds));
     await this.#put(
       this.#deps.streams.whole,

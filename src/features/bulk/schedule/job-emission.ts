@@ -7,10 +7,10 @@ import type { TaskPointer } from "./job-tasks.ts";
 export interface EmissionBounds {
   /** Per job. */
   window: number;
-  /** Per team. */
-  teamWindow: number;
-  /** Analyses and assemblies per team. */
-  teamWhole: number;
+  /** Per share: a team's live jobs, or those of its test keys. */
+  shareWindow: number;
+  /** Analyses and assemblies per share. */
+  shareWhole: number;
   /** Jobs whose windows are filled at once. */
   jobs: number;
 }
@@ -27,47 +27,50 @@ export interface ReadyTask extends MarkedTask {
 }
 
 /**
- * Takes ready tasks in emission order: first those of teams that have few emitted, then a team's jobs in turn. Jobs and
- * teams with full windows are skipped, so that they block no other. The tasks go into their streams once the transaction
- * has committed: its locks wait for nothing else.
+ * Takes ready tasks in emission order: first those of shares that have few emitted, then a share's jobs in turn. A share is
+ * a team's live jobs, or those of its test keys, which cost nothing: so they hold up no live one. Jobs and shares with full
+ * windows are skipped, so that they block no other. The tasks go into their streams once the transaction has committed: its
+ * locks wait for nothing else.
  *
  * One emitter at a time, until its transaction ends. Another emitter waits, because the first has not seen tasks that
  * became ready since; so no window is ever exceeded.
  */
 export async function takeReadyTasks(tx: Transaction, bounds: EmissionBounds): Promise<ReadyTask[]> {
-  const { window, teamWindow, teamWhole, jobs } = bounds;
+  const { window, shareWindow, shareWhole, jobs } = bounds;
   // A statement of its own: the next one then reads the state after the lock is granted.
   await tx`select pg_advisory_xact_lock(hashtextextended('bulk tasks', 0))`;
   return tx<ReadyTask[]>`
     with load as (
-      select t.job_id, j.team_id, count(*)::int as emitted,
+      select t.job_id, j.team_id, j.livemode, count(*)::int as emitted,
         count(*) filter (where t.kind in ('analysis', 'assembly'))::int as whole
       from job_tasks t join jobs j on j.id = t.job_id
       where t.state = 'emitted' and t.kind <> 'retry' and j.completed_at is null and j.removed_at is null
-      group by t.job_id, j.team_id
+      group by t.job_id, j.team_id, j.livemode
     ),
-    team_load as (
-      select team_id, sum(emitted)::int as emitted, sum(whole)::int as whole from load group by team_id
+    share_load as (
+      select team_id, livemode, sum(emitted)::int as emitted, sum(whole)::int as whole from load
+      group by team_id, livemode
     ),
     candidates as (
-      select j.id, j.team_id, coalesce(l.emitted, 0) as emitted, coalesce(m.emitted, 0) as team_emitted, r.whole,
-        coalesce(m.whole, 0) + row_number() over (partition by j.team_id, r.whole order by j.id) as whole_place
-      from jobs j left join load l on l.job_id = j.id left join team_load m on m.team_id = j.team_id
+      select j.id, j.team_id, j.livemode, coalesce(l.emitted, 0) as emitted, coalesce(m.emitted, 0) as share_emitted, r.whole,
+        coalesce(m.whole, 0) + row_number() over (partition by j.team_id, j.livemode, r.whole order by j.id) as whole_place
+      from jobs j left join load l on l.job_id = j.id
+        left join share_load m on m.team_id = j.team_id and m.livemode = j.livemode
         -- Only task of its job, if it is one.
         cross join lateral (
           select t.kind in ('analysis', 'assembly') as whole from job_tasks t
           where t.job_id = j.id and t.state = 'ready' and t.kind <> 'retry' order by t.number limit 1
         ) r
       where j.completed_at is null and j.removed_at is null and j.status <> 'submitting'
-        and coalesce(l.emitted, 0) < ${window}::integer and coalesce(m.emitted, 0) < ${teamWindow}::integer
+        and coalesce(l.emitted, 0) < ${window}::integer and coalesce(m.emitted, 0) < ${shareWindow}::integer
     ),
     roomy as (
-      select *, row_number() over (partition by team_id order by emitted, id) as place
-      from candidates where not whole or whole_place <= ${teamWhole}::integer
+      select *, row_number() over (partition by team_id, livemode order by emitted, id) as place
+      from candidates where not whole or whole_place <= ${shareWhole}::integer
     ),
-    waiting as (select * from roomy order by team_emitted + place, id limit ${jobs}),
+    waiting as (select * from roomy order by share_emitted + place, id limit ${jobs}),
     ranked as materialized (
-      select t.job_id, t.number, w.team_id, w.team_emitted, w.whole,
+      select t.job_id, t.number, w.team_id, w.livemode, w.share_emitted, w.whole,
         w.emitted + row_number() over (partition by t.job_id order by t.number) as turn
       from waiting w cross join lateral (
         select job_id, number from job_tasks r
@@ -77,12 +80,12 @@ export async function takeReadyTasks(tx: Transaction, bounds: EmissionBounds): P
     ),
     due as (
       select job_id, number, whole,
-        team_emitted + row_number() over (partition by team_id order by turn, job_id, number) as place
+        share_emitted + row_number() over (partition by team_id, livemode order by turn, job_id, number) as place
       from ranked
     ),
     taken as (
       update job_tasks t set state = 'emitted', emitted_at = clock_timestamp()
-      from due where due.place <= ${teamWindow}::integer
+      from due where due.place <= ${shareWindow}::integer
         and t.job_id = due.job_id and t.number = due.number and t.state = 'ready'
       returning t.job_id, t.number, t.emitted_at, due.place, due.whole
     )

@@ -82,7 +82,7 @@ async function findRetryQueues(
 
 /**
  * Takes due retries of an egress, up to the window of each site. Sites with few emitted retries come first. At a site,
- * teams with few emitted retries come first, and a team's jobs take turns. The retries go into their stream once the
+ * shares (of a team in live or in test mode) with few emitted retries come first, and a share's jobs take turns. The retries go into their stream once the
  * transaction has committed. Only one emitter an egress at a time: a concurrent one gets no retries.
  */
 export async function takeReadyRetries(
@@ -98,22 +98,22 @@ export async function takeReadyRetries(
   const found = await findRetryQueues(tx, egress, after, queues);
   const tasks = await tx<MarkedTask[]>`
     with queues as (
-      select l.site, l."jobId" as job_id, j.team_id,
+      select l.site, l."jobId" as job_id, j.team_id, j.livemode,
         case l.site when '' then ${mixedWindow}::integer else ${window}::integer end as room
       from jsonb_to_recordset(${tx.json(found.map((queue) => ({ ...queue })))}) as l (site text, "jobId" text)
         join jobs j on j.id = l."jobId"
       where j.completed_at is null and j.removed_at is null
     ),
     load as (
-      select t.site, j.team_id, count(*)::int as emitted
+      select t.site, j.team_id, j.livemode, count(*)::int as emitted
       from job_tasks t join jobs j on j.id = t.job_id
       where t.state = 'emitted' and t.kind = 'retry' and t.egress = ${egress}
         and j.completed_at is null and j.removed_at is null
-      group by t.site, j.team_id
+      group by t.site, j.team_id, j.livemode
     ),
     site_load as (select site, sum(emitted)::int as emitted from load group by site),
     due as materialized (
-      select t.job_id, t.number, t.due_at, l.site, l.team_id, l.room,
+      select t.job_id, t.number, t.due_at, l.site, l.team_id, l.livemode, l.room,
         row_number() over (partition by l.site, t.job_id order by t.due_at, t.number) as turn
       from queues l cross join lateral (
         select job_id, number, due_at from job_tasks r
@@ -123,15 +123,17 @@ export async function takeReadyRetries(
         order by r.due_at limit l.room for update skip locked
       ) t
     ),
-    by_team as (
+    by_share as (
       select d.*, coalesce(l.emitted, 0)
-        + row_number() over (partition by d.site, d.team_id order by d.turn, d.due_at, d.job_id, d.number) as team_place
-      from due d left join load l on l.site = d.site and l.team_id = d.team_id
+        + row_number() over (
+          partition by d.site, d.team_id, d.livemode order by d.turn, d.due_at, d.job_id, d.number
+        ) as share_place
+      from due d left join load l on l.site = d.site and l.team_id = d.team_id and l.livemode = d.livemode
     ),
     by_site as (
       select b.*, coalesce(s.emitted, 0)
-        + row_number() over (partition by b.site order by b.team_place, b.due_at, b.job_id, b.number) as place
-      from by_team b left join site_load s on s.site = b.site
+        + row_number() over (partition by b.site order by b.share_place, b.due_at, b.job_id, b.number) as place
+      from by_share b left join site_load s on s.site = b.site
     ),
     chosen as (
       select job_id, number, place, due_at from by_site where place <= room

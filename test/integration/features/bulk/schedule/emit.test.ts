@@ -21,8 +21,8 @@ import { newTeam, openRedis, useDatabase } from "../../../../support/store.ts";
 import { until } from "../../../../support/until.ts";
 
 /** Emission of tasks from Postgres into the stream. */
-const { windowMin: window, teamWindows, teamWhole, emitJobs } = LIMITS.bulk;
-const teamWindow = teamWindows * window;
+const { windowMin: window, shareWindows, shareWhole, emitJobs } = LIMITS.bulk;
+const shareWindow = shareWindows * window;
 const TASKS = "rcpt:{bulk}:tasks";
 const WHOLE = "rcpt:{bulk}:whole";
 
@@ -37,7 +37,7 @@ beforeEach(async () => {
 
 const teamOf = async () => (await newTeam(sql, "enterprise")).teamId;
 
-async function job(chunks: number, ofTeam?: string): Promise<string> {
+async function job(chunks: number, ofTeam?: string, livemode = true): Promise<string> {
   const teamId = ofTeam ?? (await teamOf());
   const id = newId("job");
   const ranges = Array.from({ length: chunks }, (_, i) => ({
@@ -48,15 +48,19 @@ async function job(chunks: number, ofTeam?: string): Promise<string> {
     repeatsByte: 0,
     repeatsBytes: 0,
   }));
-  await queueChunks(sql, inlineJob(teamId, id), ranges, { rows: chunks, duplicates: 0, malformed: 0 });
+  await queueChunks(sql, { ...inlineJob(teamId, id), livemode }, ranges, {
+    rows: chunks,
+    duplicates: 0,
+    malformed: 0,
+  });
   return id;
 }
 
 /** A job that waits for its analysis. */
-async function fileJob(teamId: string): Promise<string> {
+async function fileJob(teamId: string, livemode = true): Promise<string> {
   const id = newId("job");
   await sql.begin(async (tx) => {
-    await insertJob(tx, inlineJob(teamId, id), "queued");
+    await insertJob(tx, { ...inlineJob(teamId, id), livemode }, "queued");
     await insertAnalysis(tx, id);
   });
   return id;
@@ -102,18 +106,28 @@ describe("emission", () => {
     for (let i = 0; i < 8; i++) files.push(await fileJob(one));
     const list = await job(1, one);
     const theirs = await fileJob(other);
-    assert.equal(await emitter.emit(), teamWhole + 2);
-    assert.deepEqual((await inStream(WHOLE)).sort(), [...files.slice(0, teamWhole), theirs].sort());
+    assert.equal(await emitter.emit(), shareWhole + 2);
+    assert.deepEqual((await inStream(WHOLE)).sort(), [...files.slice(0, shareWhole), theirs].sort());
     assert.deepEqual(await inStream(), [list]);
     // Its assembly waits for a place among them, as the analyses do.
     await finish(list, 0);
     assert.equal(await startAssembly(sql, list), true);
     assert.equal(await emitter.emit(), 0);
-    for (const jobId of files.slice(0, teamWhole))
+    for (const jobId of files.slice(0, shareWhole))
       await sql.begin((tx) => finishTask(tx, { jobId, number: -1 }));
-    assert.equal(await emitter.emit(), teamWhole);
+    assert.equal(await emitter.emit(), shareWhole);
     assert.deepEqual(await inStream(), [list]);
-    assert.equal((await inStream(WHOLE)).length, 2 * teamWhole + 1);
+    assert.equal((await inStream(WHOLE)).length, 2 * shareWhole + 1);
+  });
+
+  it("has places for a team's live lists apart from those of its test keys, which cost nothing", async () => {
+    const team = await teamOf();
+    for (let i = 0; i <= shareWhole; i++) await fileJob(team, false);
+    for (let i = 0; i <= shareWindows; i++) await job(window, team, false);
+    assert.equal(await emitter.emit(), shareWindow);
+    const [file, list] = [await fileJob(team), await job(1, team)];
+    assert.equal(await emitter.emit(), 2);
+    assert.deepEqual([(await inStream(WHOLE)).at(-1), (await inStream()).at(-1)], [file, list]);
   });
 
   it("by many at once neither emits a task twice nor beyond the window", async () => {
@@ -128,7 +142,7 @@ describe("emission", () => {
   it("by many at once, while tasks end, keeps to the windows of jobs and teams at any moment", async () => {
     const team = await teamOf();
     const jobs = await Promise.all(Array.from({ length: 3 }, () => job(6 * window, team)));
-    const bounds = { window, teamWindow: 2 * window, teamWhole, jobs: emitJobs };
+    const bounds = { window, shareWindow: 2 * window, shareWhole, jobs: emitJobs };
     let rounds = 0;
     async function emitAndFinish(): Promise<void> {
       for (let round = 0; round < 15; round++) {
@@ -174,7 +188,7 @@ describe("emission", () => {
     const team = await teamOf();
     const many = await Promise.all(Array.from({ length: 40 }, () => job(window, team)));
     const other = await job(2);
-    assert.equal(await emitter.emit(), teamWindow + 2);
+    assert.equal(await emitter.emit(), shareWindow + 2);
     const emitted = await Promise.all(many.map(async (id) => (await states(id)).emitted ?? 0));
     assert.deepEqual(new Set(emitted), new Set([1, 2]));
     assert.ok((await inStream()).lastIndexOf(other) < 4);
@@ -231,7 +245,7 @@ describe("emission", () => {
 
   it("emits again tasks marked by a process that was killed before it wrote to Redis", async () => {
     const id = await job(3);
-    await sql.begin((tx) => takeReadyTasks(tx, { window: 16, teamWindow: 64, teamWhole: 2, jobs: 100 }));
+    await sql.begin((tx) => takeReadyTasks(tx, { window: 16, shareWindow: 64, shareWhole: 2, jobs: 100 }));
     assert.deepEqual(await states(id), { emitted: 3 });
     assert.equal(await emitter.emit(), 0);
     await emitter.reconcile(() => false);
