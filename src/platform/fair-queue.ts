@@ -1,5 +1,34 @@
 import { LRUCache } from "lru-cache";
 
+/** Shares whose last turn is remembered: more than have work within minutes. */
+const SHARES = 1_000;
+
+/** Turns of what waits: next is what is of the share served longest ago, and of several such the first. */
+export class ShareTurns {
+  /** Number of the last turn of each share. */
+  readonly #last = new LRUCache<string, number>({ max: SHARES });
+  #turn = 0;
+
+  /** Notes that the share has its turn. */
+  take(share: string): void {
+    this.#turn += 1;
+    this.#last.set(share, this.#turn);
+  }
+
+  /** The caller bounds how much waits: each turn looks at all. */
+  next<Waiting extends { share: string }>(all: Iterable<Waiting>): Waiting | null {
+    let next: Waiting | null = null;
+    let longestAgo = Number.POSITIVE_INFINITY;
+    for (const waiting of all) {
+      const lastTurn = this.#last.peek(waiting.share) ?? 0;
+      if (lastTurn >= longestAgo) continue;
+      next = waiting;
+      longestAgo = lastTurn;
+    }
+    return next;
+  }
+}
+
 /** Runs work in turns: next that of the share served longest ago, and of one share in order of arrival. */
 export interface FairQueue {
   /** @param share whose turn it uses. @throws what `work` throws */
@@ -13,11 +42,9 @@ export interface FairQueueLimits {
   perShare: number;
 }
 
-/** Shares whose last turn is remembered: more than have work within minutes. */
-const SHARES = 1_000;
-
 /** The work of a share that has any. */
 interface ShareWork {
+  share: string;
   /** In order of arrival. */
   waiting: (() => void)[];
   underWay: number;
@@ -28,41 +55,29 @@ export function createFairQueue(
   { atOnce, perShare }: FairQueueLimits = { atOnce: 1, perShare: 1 },
 ): FairQueue {
   const shares = new Map<string, ShareWork>();
-  /** Number of the last turn of each share. */
-  const lastTurns = new LRUCache<string, number>({ max: SHARES });
-  let turn = 0;
+  const turns = new ShareTurns();
   let underWay = 0;
 
   function workOf(share: string): ShareWork {
     const known = shares.get(share);
     if (known !== undefined) return known;
-    const work: ShareWork = { waiting: [], underWay: 0 };
+    const work: ShareWork = { share, waiting: [], underWay: 0 };
     shares.set(share, work);
     return work;
   }
 
-  /** null: no share has work that may begin. */
-  function nextShare(): string | null {
-    let next: string | null = null;
-    let longestAgo = Number.POSITIVE_INFINITY;
-    for (const [share, work] of shares) {
-      const lastTurn = lastTurns.peek(share) ?? 0;
-      if (work.waiting.length === 0 || work.underWay >= perShare || lastTurn >= longestAgo) continue;
-      next = share;
-      longestAgo = lastTurn;
-    }
-    return next;
+  /** Work of the shares that may begin some. */
+  function* ready(): Generator<ShareWork> {
+    for (const work of shares.values()) if (work.waiting.length > 0 && work.underWay < perShare) yield work;
   }
 
   function takeNext(): void {
-    const share = underWay < atOnce ? nextShare() : null;
-    if (share === null) return;
-    const work = workOf(share);
+    const work = underWay < atOnce ? turns.next(ready()) : null;
+    if (work === null) return;
     const begin = work.waiting.shift();
     work.underWay += 1;
     underWay += 1;
-    turn += 1;
-    lastTurns.set(share, turn);
+    turns.take(work.share);
     begin?.();
   }
 

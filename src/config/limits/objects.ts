@@ -11,11 +11,12 @@ export const OBJECT_LIMITS = {
   /**
    * Concurrent requests, each with a socket; waiters for a permit, and how long they wait. Of short operations; of reads
    * that last as long as their reader, more than a process ever has (LIMITS.results.downloads, LIMITS.bulk.tasksAtOnce);
-   * and of existence checks, which any client can cause: they never take all permits of the operations.
+   * and of looks at objects and at parts of uploads, which any client can cause: they never take all permits of the
+   * operations, and the shares (`shareKey`) take turns.
    */
   operations: { atOnce: 64, waiting: 1_024, waitMs: 10_000 },
   reads: { atOnce: 128, waiting: 64, waitMs: 10_000 },
-  looks: { atOnce: 16, waiting: 512, waitMs: 5_000 },
+  looks: { atOnce: 16, waiting: 1_024, waitingPerShare: 256, waitingKept: 256, waitMs: 5_000 },
   /** Objects of one listing when all below a prefix are deleted, and concurrent deletions where they go one by one. */
   deletionPage: 1_000,
   deletionsInFlight: 16,

@@ -2,7 +2,7 @@ import { LIMITS } from "../../config/limits/limits.ts";
 import { AppError } from "../../platform/errors.ts";
 import { MissingObject, type ObjectStreams } from "../../stores/objects/object-streams.ts";
 import type { Database } from "../../stores/postgres/postgres.ts";
-import type { Actor } from "../identity/actor.ts";
+import { type Actor, shareKey } from "../identity/actor.ts";
 import { partsOf, type UploadPart } from "./parts.ts";
 import { extendWithinLimit, refreshFromStorage, requireUpload } from "./upload.ts";
 import type { StoredPart, UploadObjects } from "./upload-objects.ts";
@@ -63,9 +63,12 @@ export function createListParts(
   { objects, streams }: { objects: UploadObjects; streams: Pick<ObjectStreams, "head"> },
 ): ListUploadParts {
   /** Parts that object storage has, by number; null: it knows of no such upload (any more). */
-  async function sentParts({ key, multipartId }: MultipartPlace): Promise<Map<number, StoredPart> | null> {
+  async function sentParts(
+    { key, multipartId }: MultipartPlace,
+    share: string,
+  ): Promise<Map<number, StoredPart> | null> {
     try {
-      const sent = await objects.listParts(key, multipartId);
+      const sent = await objects.listParts(key, multipartId, share);
       return new Map(sent.map((part) => [part.number, part]));
     } catch (error) {
       if (error instanceof MissingObject) return null;
@@ -80,7 +83,7 @@ export function createListParts(
     const parts = partsOf(bytes ?? 0, row.partBytes);
     if (multipartId === null || parts === null) throw withoutParts("it is sent in one request.");
     const place = { key, multipartId };
-    const sent = await sentParts(place);
+    const sent = await sentParts(place, shareKey(row));
     if (sent === null) {
       const stored = await refreshFromStorage(sql, streams, row, actor);
       throw withoutParts(stored === null ? "they have been removed. Create a new upload." : STORED);

@@ -47,8 +47,12 @@ export interface UploadObjects {
   ): Promise<string[]>;
   /** @returns the id of a multipart upload */
   startMultipart(key: string): Promise<string>;
-  /** All parts, by number. @throws MissingObject when the upload does not exist (any more) */
-  listParts(key: string, multipartId: string): Promise<StoredPart[]>;
+  /**
+   * All parts, by number.
+   * @param share whose turn it uses, as for looks at objects: see `shareKey`
+   * @throws MissingObject when the upload does not exist (any more)
+   */
+  listParts(key: string, multipartId: string, share: string): Promise<StoredPart[]>;
   /** Combines the parts into the object. @throws MissingObject as `listParts` */
   completeMultipart(
     key: string,
@@ -154,11 +158,11 @@ function createOrigin(settings: NonNullable<Config["objects"]>): UploadObjects["
 }
 
 export function createUploadObjects(
-  store: Pick<ObjectStore, "client" | "bucket" | "within">,
+  store: Pick<ObjectStore, "client" | "bucket" | "within" | "looks">,
   settings: NonNullable<Config["objects"]>,
   clock: Pick<Clock, "now">,
 ): UploadObjects {
-  const { client, bucket: Bucket, within } = store;
+  const { client, bucket: Bucket, within, looks } = store;
   const signer = createSigner(settings);
 
   return {
@@ -185,12 +189,15 @@ export function createUploadObjects(
       if (UploadId === undefined) throw new Error("object storage started an upload without an id");
       return UploadId;
     },
-    async listParts(Key, UploadId) {
+    async listParts(Key, UploadId, share) {
       const found: StoredPart[] = [];
       let marker: string | undefined;
       do {
         const command = new ListPartsCommand({ Bucket, Key, UploadId, PartNumberMarker: marker });
-        const page = await within((abortSignal) => client.send(command, { abortSignal })).catch((error) => {
+        const page = await within(async (abortSignal) => {
+          const end = await looks.acquire(abortSignal, share);
+          return client.send(command, { abortSignal }).finally(end);
+        }).catch((error) => {
           throw missing(error);
         });
         for (const { PartNumber = 0, Size = 0, ETag = "" } of page.Parts ?? [])

@@ -5,7 +5,7 @@ import { isId } from "../../platform/ids.ts";
 import { DAY_MS } from "../../platform/time/clock.ts";
 import type { ObjectStreams, StoredObject } from "../../stores/objects/object-streams.ts";
 import type { Database } from "../../stores/postgres/postgres.ts";
-import { type Actor, canAccessMode } from "../identity/actor.ts";
+import { type Actor, canAccessMode, shareKey } from "../identity/actor.ts";
 import { lockTeam } from "../identity/team-sql.ts";
 import {
   extendUpload,
@@ -168,7 +168,7 @@ export async function refreshFromStorage(
   row: UploadRow,
   holder: UploadHolder,
 ): Promise<(UploadRow & StoredObject) | null> {
-  const stored = await streams.head({ bucket: null, key: row.key });
+  const stored = await streams.head({ bucket: null, key: row.key }, { share: shareKey(row) });
   if (stored === null) return null;
   if (row.status === "stored" && row.etag === stored.etag) return { ...row, ...stored };
   if (stored.bytes > Math.max(holder.limits.bulkBytes, row.bytes ?? 0)) {

@@ -4,7 +4,7 @@ import { newId } from "../../platform/ids.ts";
 import { type Page, type PageRequest, pageOf } from "../../platform/page.ts";
 import { MissingObject, type ObjectStreams } from "../../stores/objects/object-streams.ts";
 import type { Database } from "../../stores/postgres/postgres.ts";
-import type { Actor } from "../identity/actor.ts";
+import { type Actor, shareKey } from "../identity/actor.ts";
 import { requireFeature } from "../identity/tier-features.ts";
 import { createListParts, type ListUploadParts, signParts } from "./open-parts.ts";
 import { partsOf } from "./parts.ts";
@@ -121,8 +121,9 @@ function createComplete(
   render: Render,
 ): Uploads["complete"] {
   /** @throws AppError `upload_missing` when the sent parts are not the announced file */
-  async function assemble({ key, bytes }: UploadRow, multipartId: string): Promise<void> {
-    const parts = await objects.listParts(key, multipartId);
+  async function assemble(row: UploadRow, multipartId: string): Promise<void> {
+    const { key, bytes } = row;
+    const parts = await objects.listParts(key, multipartId, shareKey(row));
     const gap = parts.findIndex(({ number }, i) => number !== i + 1);
     const sent = parts.reduce((sum, part) => sum + part.bytes, 0);
     if (gap !== -1) throw new AppError("upload_missing", `Part ${gap + 1} has not been sent.`);

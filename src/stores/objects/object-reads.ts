@@ -167,11 +167,18 @@ export async function* openRead(
   }
 }
 
+/** Who asks for an object's state. */
+export interface LookAsk {
+  /** Whose turn it uses (`Semaphore`): a team's share (`shareKey`); absent: one for all such callers. */
+  share?: string;
+  cancelled?: AbortSignal;
+}
+
 /** @returns null when the object does not exist. @throws ChangedObject, ForbiddenObject, SemaphoreFull */
 export async function head(
   { store }: HeadDeps,
   ref: ObjectRef,
-  cancelled?: AbortSignal,
+  { share, cancelled }: LookAsk = {},
 ): Promise<{ bytes: number; etag: string } | null> {
   const command = new HeadObjectCommand({
     Bucket: ref.bucket ?? store.bucket,
@@ -180,7 +187,7 @@ export async function head(
   });
   try {
     const { ContentLength, ETag } = await store.within(async (abortSignal) => {
-      const end = await store.looks.acquire(abortSignal);
+      const end = await store.looks.acquire(abortSignal, share);
       return store.client.send(command, { abortSignal }).finally(end);
     }, cancelled);
     if (ContentLength === undefined || ETag === undefined)

@@ -1,6 +1,13 @@
 import { LIMITS } from "../../config/limits/limits.ts";
 import type { Clock } from "../../platform/time/clock.ts";
-import { type ByteRange, type ByteSpan, head, type ObjectRef, openRead } from "./object-reads.ts";
+import {
+  type ByteRange,
+  type ByteSpan,
+  head,
+  type LookAsk,
+  type ObjectRef,
+  openRead,
+} from "./object-reads.ts";
 import { createObjectWriter, type ObjectWriter, type StoredObject } from "./object-writer.ts";
 import type { ObjectStore } from "./objects.ts";
 
@@ -14,7 +21,7 @@ export type { ObjectWriter, StoredObject } from "./object-writer.ts";
  */
 export interface ObjectStreams {
   /** null: the object does not exist. @throws ChangedObject, ForbiddenObject */
-  head(ref: ObjectRef, cancelled?: AbortSignal): Promise<StoredObject | null>;
+  head(ref: ObjectRef, ask?: LookAsk): Promise<StoredObject | null>;
   /**
    * The bytes of one unchanged object, with back-pressure, over as many connections as it takes; fewer than requested where
    * the object ends earlier.
@@ -76,7 +83,7 @@ export function createObjectStreams(store: ObjectStore, clock: Clock): ObjectStr
   };
 
   return {
-    head: (ref, cancelled) => head(deps, ref, cancelled),
+    head: (ref, ask) => head(deps, ref, ask),
     openRead: (ref, span, cancelled) => openRead(longDeps, ref, span, cancelled),
     readRange: (ref, range, cancelled) => store.within((signal) => collect(ref, range, signal), cancelled),
     openWrite,

@@ -37,7 +37,7 @@ export function createWriteRequests(
   /** The answer was lost: the retry finds no upload any more, but the object is complete. */
   async function completedBefore(error: unknown, bytes: number): Promise<string> {
     if (httpStatus(error) !== 404) throw error;
-    const found = await head({ store }, { bucket: null, key: Key }, cancelled);
+    const found = await head({ store }, { bucket: null, key: Key }, { cancelled });
     if (found?.bytes !== bytes) throw error;
     return found.etag;
   }

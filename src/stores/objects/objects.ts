@@ -20,7 +20,7 @@ export interface ObjectStore {
   client: S3Client;
   /** Client for reads that last as long as their reader: they must not take the sockets of others. */
   readClient: S3Client;
-  /** Existence checks wait here first, so that they alone never take all permits of `client`. */
+  /** Looks at objects and at parts of uploads wait here first, so that they alone never take all permits of `client`. */
   looks: Semaphore;
   bucket: string;
   /**

@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { describe, it, type TestContext } from "node:test";
 import { LIMITS } from "../../../src/config/limits/limits.ts";
 import { createJobObjects } from "../../../src/features/bulk/results/job-objects.ts";
+import { createUploadObjects } from "../../../src/features/uploads/upload-objects.ts";
 import { createObjectStreams } from "../../../src/stores/objects/object-streams.ts";
 import { createObjectStore } from "../../../src/stores/objects/objects.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
@@ -11,12 +12,12 @@ import { until } from "../../support/until.ts";
 
 const FIRST = Buffer.alloc(1_000, "x");
 
-/** Object storage that accepts each put, begins each read and then stalls it, and stalls each HEAD. */
+/** Object storage that accepts each put, begins each read and then stalls it, and stalls each HEAD and list of parts. */
 async function holding(t: TestContext) {
   const looks: ServerResponse[] = [];
   const server = createServer((request, response) => {
     request.resume();
-    if (request.method === "HEAD") looks.push(response);
+    if (request.method === "HEAD" || request.url?.includes("uploadId")) looks.push(response);
     else if (request.method === "GET")
       response.writeHead(200, { ETag: '"x"', "Content-Length": "1000000" }).write(FIRST);
     else response.writeHead(200, { ETag: '"x"' }).end();
@@ -27,13 +28,15 @@ async function holding(t: TestContext) {
   const settings = { endpoint, publicEndpoint: endpoint, region: "us-east-1", bucket: "own-1" };
   const credentials = { accessKeyId: "a", secretAccessKey: "b" };
   const store = createObjectStore({ ...settings, credentials }, clock);
+  const uploads = createUploadObjects(store, { ...settings, credentials }, clock);
   t.after(() => {
     store.stop();
     server.closeAllConnections();
     server.close();
   });
   const own = { bucket: null, key: "k" };
-  return { looks, clock, own, streams: createObjectStreams(store, clock), objects: createJobObjects(store) };
+  const streams = createObjectStreams(store, clock);
+  return { looks, clock, own, uploads, streams, objects: createJobObjects(store) };
 }
 
 function answerLook(response: ServerResponse): void {
@@ -61,7 +64,7 @@ describe("sockets to object storage", () => {
 
   it("are reserved for writers, however many reads there are; excess reads are refused, and waiting ones are answered", async (t) => {
     const { looks, own, streams, objects } = await holding(t);
-    const { atOnce, waiting } = LIMITS.objects.looks;
+    const { atOnce, waitingPerShare: waiting } = LIMITS.objects.looks;
     const tooMany = 100;
     const outcomes: string[] = [];
     const flood = Array.from({ length: atOnce + waiting + tooMany }, () =>
@@ -83,5 +86,25 @@ describe("sockets to object storage", () => {
     // Hundreds of requests of the SDK, which a loaded machine takes a minute for.
     await until("the others are answered", answerAll, 240_000);
     assert.equal(outcomes.filter((outcome) => outcome === "found").length, atOnce + waiting);
+  });
+
+  it("go by turns to the shares of teams that look at objects and parts, however many looks one has sent", async (t) => {
+    const { looks, streams, uploads } = await holding(t);
+    const { atOnce } = LIMITS.objects.looks;
+    const stop = new AbortController();
+    const look = (key: string, share: string) =>
+      streams.head({ bucket: null, key }, { share, cancelled: stop.signal });
+    const asked: Promise<unknown>[] = Array.from({ length: atOnce + 50 }, () => look("flood", "team_1"));
+    await until("as many look as may", () => looks.length === atOnce);
+    asked.push(look("other", "team_2"), uploads.listParts("parts", "1", "team_3"));
+    for (let answered = 0; answered < 3; answered++) {
+      looks[answered]?.writeHead(404).end();
+      await until("the next look is asked for", () => looks.length === atOnce + answered + 1);
+    }
+    const keys = looks.slice(atOnce).map(({ req }) => req.url?.split("?")[0]);
+    assert.deepEqual(keys, ["/own-1/other", "/own-1/parts", "/own-1/flood"]);
+    for (const response of looks.slice(3)) response.writeHead(404).end();
+    stop.abort(new Error("done"));
+    await Promise.allSettled(asked);
   });
 });

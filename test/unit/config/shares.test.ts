@@ -7,6 +7,7 @@ import { createTeamSlots, tooMany } from "../../../src/platform/team-slots.ts";
 /** A team has a share for its live requests, and one for those of its test keys: together they leave room for other teams. */
 
 const { uploads, results, requestThread, feedbackThread } = LIMITS;
+const { looks } = LIMITS.objects;
 const { files } = LIMITS.feedback;
 
 describe("the two shares of a team", () => {
@@ -17,6 +18,7 @@ describe("the two shares of a team", () => {
     ["joined downloads", results.joinedDownloads, results.teamJoinedDownloads, results.keptJoinedDownloads],
     ["followers", results.followers, results.teamFollowers, results.keptFollowers],
     ["files of bounces", files.streamed, files.streamedPerTeam, files.streamedKept],
+    ["waits for object storage", looks.waiting, looks.waitingPerShare, looks.waitingKept],
     ["tasks", requestThread.tasks, requestThread.tasksPerShare, requestThread.tasksKept],
     ["feedback tasks", feedbackThread.tasks, feedbackThread.tasksPerShare, feedbackThread.tasksKept],
   ];

@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
 import { describe, it } from "node:test";
-import { createSemaphore, SemaphoreFull } from "../../../src/platform/semaphore.ts";
+import { createSemaphore, SemaphoreFull, type SemaphoreLimits } from "../../../src/platform/semaphore.ts";
 import { limitConcurrency } from "../../../src/stores/objects/object-client.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
 const LIMITS = { atOnce: 2, waiting: 2, waitMs: 1_000 };
 
-function open() {
+function open(limits: SemaphoreLimits = LIMITS) {
   const clock = createFakeClock();
-  const turns = createSemaphore(LIMITS, "the thing", clock);
+  const turns = createSemaphore(limits, "the thing", clock);
   const order: string[] = [];
   /** Resolves with how to end the turn. */
-  const come = async (name: string, cancelled?: AbortSignal) => {
-    const end = await turns.acquire(cancelled);
+  const come = async (name: string, cancelled?: AbortSignal, share?: string) => {
+    const end = await turns.acquire(cancelled, share);
     order.push(name);
     return end;
   };
@@ -45,6 +45,26 @@ describe("turns", () => {
     await assert.rejects(come("e"), { code: "overloaded" });
     await clock.advanceAsync(LIMITS.waitMs);
     await Promise.all(late);
+    assert.equal(clock.pending, 0);
+  });
+
+  it("go to the share served longest ago, however many of another share wait; few of one share do", async () => {
+    const { come, order, clock } = open({ ...LIMITS, waiting: 6, waitingPerShare: 4, waitingKept: 1 });
+    const ends: (() => void)[] = [];
+    const ask = (name: string) => come(name, undefined, name.slice(0, 1)).then((end) => ends.push(end));
+    await Promise.all([ask("a1"), ask("a2")]);
+    const waiting = ["a3", "a4", "a5", "a6"].map(ask);
+    await assert.rejects(ask("a7"), { code: "overloaded" });
+    waiting.push(ask("b1"));
+    // The last place to wait is for shares without one.
+    await assert.rejects(ask("b2"), { code: "overloaded" });
+    waiting.push(ask("c1"));
+    for (let ended = 0; ended < waiting.length; ended++) {
+      ends.shift()?.();
+      await clock.advanceAsync(0);
+    }
+    await Promise.all(waiting);
+    assert.deepEqual(order, ["a1", "a2", "b1", "c1", "a3", "a4", "a5", "a6"]);
     assert.equal(clock.pending, 0);
   });
 

@@ -180,15 +180,15 @@ class StoredResults implements Results {
   }
 
   /** The assembled results. */
-  async #object(key: string): Promise<{ ref: ObjectRef; bytes: number; etag: string }> {
-    const found = await this.#deps.streams.head({ bucket: null, key });
+  async #object(key: string, share: string): Promise<{ ref: ObjectRef; bytes: number; etag: string }> {
+    const found = await this.#deps.streams.head({ bucket: null, key }, { share });
     if (found === null) throw new AppError("not_found", "The job has been removed.");
     const { bytes, etag } = found;
     return { ref: { bucket: null, key, etag }, bytes, etag };
   }
 
-  async #assembled(key: string, ask: ResultsQuery): Promise<Opened> {
-    const { ref, bytes, etag } = await this.#object(key);
+  async #assembled(key: string, share: string, ask: ResultsQuery): Promise<Opened> {
+    const { ref, bytes, etag } = await this.#object(key, share);
     const range = parseRange(ask, bytes, etag);
     return {
       bytes: range?.bytes ?? bytes,
@@ -198,8 +198,8 @@ class StoredResults implements Results {
     };
   }
 
-  async #filtered(key: string, material: JobMaterial, asked: FilteredRows): Promise<Opened> {
-    const { ref } = await this.#object(key);
+  async #filtered(key: string, share: string, material: JobMaterial, asked: FilteredRows): Promise<Opened> {
+    const { ref } = await this.#object(key, share);
     const rows = (gone: AbortSignal) =>
       filterRows(this.#deps.streams.openRead(ref, {}, gone), asked, material);
     return { bytes: null, ...whole, open: rows };
@@ -258,13 +258,16 @@ class StoredResults implements Results {
     const { format, limit } = ask;
     const filter = new RowFilter(ask);
     const key = job.results_key === null ? null : `${job.results_key}.${format}`;
-    if (key !== null && filter.criteria.length === 0 && limit === null) return this.#assembled(key, ask);
+    if (key !== null && filter.criteria.length === 0 && limit === null)
+      return this.#assembled(key, shareOf(job), ask);
     const material = await materialOf(this.#deps.sql, job.id);
     if (material === null) throw withoutLayout(job);
     // Since it was looked at.
     if (material.status === "failed") throw new AppError("no_results", "The job has failed.");
     const asked = { format, filter, limit };
-    return key === null ? this.#joined(job, material, asked, control) : this.#filtered(key, material, asked);
+    return key === null
+      ? this.#joined(job, material, asked, control)
+      : this.#filtered(key, shareOf(job), material, asked);
   }
 }
 

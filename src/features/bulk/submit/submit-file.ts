@@ -2,7 +2,7 @@ import { AppError } from "../../../platform/errors.ts";
 import { ForbiddenObject, type ObjectStreams } from "../../../stores/objects/object-streams.ts";
 import { listGrants } from "../../../stores/objects/s3-grants.ts";
 import type { Database, Transaction } from "../../../stores/postgres/postgres.ts";
-import type { Actor } from "../../identity/actor.ts";
+import { type Actor, shareKey } from "../../identity/actor.ts";
 import { findJob, insertJob, type JobRow } from "../jobs/job-sql.ts";
 import { insertAnalysis } from "../schedule/job-tasks.ts";
 import { isGranted, type S3ObjectRef } from "./grant-check.ts";
@@ -74,9 +74,9 @@ function notGranted(): AppError {
  * @throws AppError `s3_not_granted`, `source_missing`, `bulk_too_large`, `limit_reached`
  */
 export function createSubmitS3({ sql, objects, ownBucket }: SubmitFileDeps): Submit<S3ObjectRef> {
-  async function find(place: S3ObjectRef) {
+  async function find(place: S3ObjectRef, share: string) {
     try {
-      return await objects.head(place);
+      return await objects.head(place, { share });
     } catch (error) {
       if (!(error instanceof ForbiddenObject)) throw error;
       throw new AppError(
@@ -93,7 +93,7 @@ export function createSubmitS3({ sql, objects, ownBucket }: SubmitFileDeps): Sub
       isGranted(await listGrants(at, actor.teamId), place, ownBucket);
     // Checked before object storage is asked, so that a team without a grant does not learn what is in the bucket.
     if (!(await isAllowed(sql))) throw notGranted();
-    const found = await find(place);
+    const found = await find(place, shareKey(actor));
     if (found === null) throw new AppError("source_missing", "There is no such object.");
     checkBytes(found.bytes, actor);
     const from: NewSource = {

@@ -19,7 +19,7 @@ export async function randomBytesOf(
   ref: ObjectRef,
   cancelled: AbortSignal,
 ): Promise<RandomBytes> {
-  const found = await streams.head(ref, cancelled);
+  const found = await streams.head(ref, { cancelled });
   if (found === null) throw new MissingObject("the object is not there");
   return {
     length: found.bytes,

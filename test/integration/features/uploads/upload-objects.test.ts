@@ -117,14 +117,14 @@ describe("presigned uploads", () => {
       assert.equal(await put(url, body.subarray(0, 500)), 403);
       assert.equal(await put(url, body), 200);
     }
-    const parts = await uploads.listParts(KEY, id);
+    const parts = await uploads.listParts(KEY, id, "team_1");
     assert.deepEqual(
       parts.map(({ number, bytes }) => [number, bytes]),
       bodies.map((body, i) => [i + 1, body.length]),
     );
     const { etag } = await uploads.completeMultipart(KEY, id, parts);
     assert.deepEqual(await streams.head(own), { bytes: PART_MIN_BYTES + 1_000, etag });
-    await assert.rejects(uploads.listParts(KEY, id), MissingObject);
+    await assert.rejects(uploads.listParts(KEY, id, "team_1"), MissingObject);
     // Some stores (S3, versitygw) accept the repetition, others no longer have such an upload.
     const again = await uploads.completeMultipart(KEY, id, parts).catch((error: unknown) => error);
     if (!(again instanceof MissingObject)) assert.deepEqual(again, { etag });
