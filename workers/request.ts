@@ -1,12 +1,13 @@
+import type { MessagePort } from "node:worker_threads";
 import { type LargeBodyName, parseLargeBody } from "../src/api/body/large-bodies.ts";
-import type { DetectOptions } from "../src/features/bulk/csv/detect.ts";
 import { analyseInline, type InlineOptions } from "../src/features/bulk/submit/source.ts";
 import { finishReport, type ReportTerms } from "../src/features/feedback/finished-report.ts";
 import { readFeedbackFile } from "../src/features/feedback/read/file.ts";
 import { type JsonEvent, readJsonEvents } from "../src/features/feedback/read/json-events.ts";
 import type { TableOptions } from "../src/features/feedback/read/table.ts";
 import { readDomains } from "../src/features/overrides/read-domains.ts";
-import { detectForPreview } from "../src/features/uploads/preview.ts";
+import { type PreviewInput, readPreview } from "../src/features/uploads/read-preview.ts";
+import { readsOver } from "../src/features/uploads/remote-bytes.ts";
 import { captureOutcome, type TaskOutcome, type ThreadTask } from "../src/platform/request-thread.ts";
 
 function bufferOf({ buffer, byteOffset, length }: Uint8Array): Buffer {
@@ -25,8 +26,8 @@ const TASKS: Record<string, (input: never) => unknown> = {
   analyseList: ({ emails, options }: { emails: readonly string[]; options: InlineOptions }) =>
     analyseInline(emails, options),
   readDomains: ({ texts }: { texts: readonly string[] }) => readDomains(texts),
-  detectTable: ({ head, options }: { head: Uint8Array; options: DetectOptions }) =>
-    detectForPreview(bufferOf(head), options),
+  readPreview: ({ input, port }: { input: PreviewInput; port: MessagePort }) =>
+    readPreview(input, readsOver(port)).finally(() => port.close()),
   readFeedbackFile: reportOfFile,
   readFeedbackEvents: ({ events, terms }: { events: readonly JsonEvent[]; terms: ReportTerms }) =>
     finishReport(readJsonEvents(events), terms),

@@ -3,10 +3,11 @@ import { LIMITS } from "../config/limits/limits.ts";
 import { type AnalyseInline, analyseInline, inlineBytes } from "../features/bulk/submit/source.ts";
 import type { FeedbackReading } from "../features/feedback/feedback.ts";
 import { type ReadDomains, readDomains } from "../features/overrides/read-domains.ts";
-import type { DetectForPreview } from "../features/uploads/preview.ts";
+import type { ReadPreview } from "../features/uploads/preview.ts";
+import { serveReads } from "../features/uploads/remote-bytes.ts";
 import type { LifecyclePart } from "../platform/lifecycle.ts";
 import type { Logger } from "../platform/log.ts";
-import { createRequestThread } from "../platform/request-thread.ts";
+import { createRequestThread, type RequestThreadLimits } from "../platform/request-thread.ts";
 import { systemClock } from "../platform/time/clock.ts";
 import { workerFile } from "../platform/worker-file.ts";
 
@@ -15,29 +16,25 @@ export interface RequestWork {
   parseLarge: ParseLargeBody;
   analyseInline: AnalyseInline;
   readDomains: ReadDomains;
-  detectForPreview: DetectForPreview;
+  readPreview: ReadPreview;
   feedback: FeedbackReading;
   part: LifecyclePart;
 }
 
-/** Sent without what else is in its memory. */
-const copyBytes = (bytes: Uint8Array) => Uint8Array.from(bytes);
 const bufferOf = ({ buffer, byteOffset, length }: Uint8Array) => Buffer.from(buffer, byteOffset, length);
 
 export function composeRequestWork(log: Logger): RequestWork {
-  const thread = createRequestThread({ clock: systemClock, log, file: workerFile("request") });
-  // Bounces take seconds to read: others' bodies and previews must not wait for them.
-  const feedbackThread = createRequestThread({
-    clock: systemClock,
-    log,
-    file: workerFile("request"),
-    limits: LIMITS.feedbackThread,
-  });
+  const threadWith = (limits: RequestThreadLimits) =>
+    createRequestThread({ clock: systemClock, log, file: workerFile("request"), limits });
+  const thread = threadWith(LIMITS.requestThread);
+  // Bounces and workbooks take seconds to read, and previews wait for object storage: others' bodies must not wait for them.
+  const feedbackThread = threadWith(LIMITS.feedbackThread);
+  const previewThread = threadWith(LIMITS.previewThread);
   return {
     part: {
       name: "request threads",
       async stop() {
-        await Promise.all([thread.close(), feedbackThread.close()]);
+        await Promise.all([thread.close(), feedbackThread.close(), previewThread.close()]);
       },
     },
     parseLarge: (name, bytes, owner) =>
@@ -57,8 +54,8 @@ export function composeRequestWork(log: Logger): RequestWork {
       texts.length <= LIMITS.overrides.domainsReadHere
         ? readDomains(texts)
         : thread.run("readDomains", { texts }, { share, isCancelled: () => false }),
-    detectForPreview: (head, options, owner) =>
-      thread.run("detectTable", { head: copyBytes(head), options }, owner),
+    readPreview: (input, readBytes, owner) =>
+      serveReads(readBytes, (port) => previewThread.run("readPreview", { input, port }, owner, [port])),
     feedback: {
       requireTime: (share) => feedbackThread.requireTime(share),
       readFile: (bytes, options, terms, owner) =>

@@ -35,7 +35,8 @@ export function composeUploads({
     preview: createPreviewUpload({
       sources: createUploadSources({ sql, streams }),
       streams,
-      detect: requestWork.detectForPreview,
+      read: requestWork.readPreview,
+      clock: systemClock,
     }),
     receive: createReceiveUpload({ sql, streams, clock: systemClock, retentionDays }),
     retentionDays,

@@ -1,3 +1,4 @@
+import type { MessagePort } from "node:worker_threads";
 import { Piscina } from "piscina";
 import { LIMITS } from "../config/limits/limits.ts";
 import { AppError, type AppErrorOptions, type ErrorCode } from "./errors.ts";
@@ -38,6 +39,8 @@ export interface ThreadTask {
   input: unknown;
 }
 
+type Sendable = ArrayBuffer | MessagePort;
+
 /** The request that a task is for. */
 export interface TaskOwner {
   /** Whose slots and turns it uses: see `shareKey`. */
@@ -58,7 +61,7 @@ export interface RequestThread {
    * @throws AppError `overloaded` when too many tasks wait, in all or of the share; `limit_reached` when those of the share have
    *   taken its time of the day; errors of the task; Error when the thread died during the task, or the task took too long
    */
-  run<T>(task: string, input: unknown, owner: TaskOwner, transfer?: readonly ArrayBuffer[]): Promise<T>;
+  run<T>(task: string, input: unknown, owner: TaskOwner, transfer?: readonly Sendable[]): Promise<T>;
   /** Before the input of a task is received. @throws AppError `limit_reached` as `run` does */
   requireTime(share: string): void;
   /** Ends the thread; tasks in progress fail. Idempotent. */
@@ -110,7 +113,7 @@ function createTaskSlots({ tasks, tasksPerShare, tasksKept }: RequestThreadLimit
 
 /** Runs tasks in a thread that starts with the first of them. */
 interface TaskRunner {
-  run(task: string, input: unknown, transfer: readonly ArrayBuffer[]): Promise<unknown>;
+  run(task: string, input: unknown, transfer: readonly Sendable[]): Promise<unknown>;
   close(): Promise<void>;
 }
 
@@ -193,7 +196,7 @@ export function createRequestThread(deps: RequestThreadDeps): RequestThread {
   }
 
   return {
-    async run<T>(task: string, input: unknown, owner: TaskOwner, transfer: readonly ArrayBuffer[] = []) {
+    async run<T>(task: string, input: unknown, owner: TaskOwner, transfer: readonly Sendable[] = []) {
       const { share } = owner;
       requireTime(share);
       const giveBack = slots.take(share);

@@ -2,7 +2,8 @@ import { ListMultipartUploadsCommand, ListObjectsV2Command } from "@aws-sdk/clie
 import { effectiveLimits, type TierLimits } from "../../src/config/tiers.ts";
 import type { UploadSources } from "../../src/features/bulk/submit/submit-file.ts";
 import type { Actor } from "../../src/features/identity/actor.ts";
-import { createPreviewUpload, detectForPreview } from "../../src/features/uploads/preview.ts";
+import { createPreviewUpload } from "../../src/features/uploads/preview.ts";
+import { readPreview } from "../../src/features/uploads/read-preview.ts";
 import { createReceiveUpload } from "../../src/features/uploads/receive.ts";
 import { createUploadRemoval, type UploadRemoval } from "../../src/features/uploads/removal.ts";
 import { createUploadObjects, type UploadObjects } from "../../src/features/uploads/upload-objects.ts";
@@ -58,7 +59,7 @@ export async function openUploads(t: Parameters<typeof openDatabase>[0]): Promis
     uploads: createUploads({
       sql,
       storage: { streams, objects },
-      preview: createPreviewUpload({ sources, streams, detect: detectForPreview }),
+      preview: createPreviewUpload({ sources, streams, read: readPreview, clock: systemClock }),
       receive: createReceiveUpload({ sql, streams, clock: systemClock, retentionDays: 30 }),
       retentionDays: 30,
     }),

@@ -22,7 +22,8 @@ import {
 } from "../schemas/upload.ts";
 
 const MEMBERS = { tag: "bulk", role: "member" } as const;
-const { lists, open, stored, streamedPerTeam, unfinishedMs, openMs, previewRows } = LIMITS.uploads;
+const { lists, open, stored, streamedPerTeam, unfinishedMs, openMs, previewRows, previewFileBytes } =
+  LIMITS.uploads;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
@@ -203,7 +204,7 @@ function previewRoute(uploads: Uploads): Route {
       "What a job with these options would make of the upload, by its first bytes: the layout, the columns that may hold the " +
       `addresses with the evidence for each, and the first ${previewRows} rows. Costs nothing and changes nothing. What would fail the ` +
       "job at its beginning is refused with the job's code (422); `email_column_ambiguous` has `candidates`, and is answered " +
-      "by `email_column`.",
+      `by \`email_column\`. It reads at most ${previewFileBytes / 1_048_576} MiB of the file: \`not_readable\` where that shows no rows.`,
     feature: "bulk",
     errors: ["not_found", "upload_missing", "bulk_too_large", "feature_unconfigured", ...LIST_ERROR_CODES],
     params: UploadParamsSchema,

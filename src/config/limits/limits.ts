@@ -54,7 +54,7 @@ export const LIMITS = {
     slowRequestMs: 1_000,
   },
   /**
-   * The API's thread for large bodies, inline lists, long lists of domains and previews: waiting and running tasks, in all and
+   * The API's thread for large bodies, inline lists and long lists of domains: waiting and running tasks, in all and
    * of one share (`shareKey`), and tasks reserved for shares that have none. A task that runs longer than `taskMs` is given up, with its
    * thread.
    */
@@ -67,6 +67,8 @@ export const LIMITS = {
     ...{ tasks: 32, tasksPerShare: 2, tasksKept: 8 },
     ...{ taskMs: 30_000, shareMsPerDay: 120_000, idleMs: 60_000, heapMb: 192 },
   },
+  /** The thread that reads uploads for previews, which waits for object storage meanwhile. LIMITS.uploads.previews bounds its tasks. */
+  previewThread: { tasks: 16, tasksPerShare: 16, tasksKept: 0, taskMs: 30_000, idleMs: 60_000, heapMb: 192 },
   dns: DNS_LIMITS,
   smtp: SMTP_LIMITS,
   slots: SLOTS_LIMITS,

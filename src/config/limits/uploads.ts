@@ -48,11 +48,18 @@ export const UPLOAD_LIMITS = {
   /** Uploads whose URLs still accept bytes, checked in a round, in turn: too large ones are removed. */
   looksPerRound: 20,
   objectPages: 100,
-  /** Concurrent previews of one process, and of one share (`shareKey`) there. */
-  previews: 8,
+  /** Previews of one process, and of one share (`shareKey`) there. One is read at a time, the others wait. */
+  previews: 16,
   previewsPerTeam: 2,
   /** The part of `previews` reserved for shares that have none. */
-  previewsKept: 2,
+  previewsKept: 8,
+  /**
+   * What a preview reads of a file, all its parts together; in pieces of this size, of which one has the sample of a text
+   * (LIMITS.bulk.sampleBytes); and how long from its first read on.
+   */
+  previewFileBytes: 16_777_216,
+  previewPieceBytes: 262_144,
+  previewReadMs: 20_000,
   /** Rows of a preview, and characters of their cells. */
   previewRows: 10,
   previewCellChars: 200,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { gzipSync } from "node:zlib";
-import type { UploadPreview } from "../../../src/features/uploads/preview.ts";
+import type { UploadPreview } from "../../../src/features/uploads/read-preview.ts";
 import { ledgerState } from "../../support/bulk.ts";
 import { uploaded } from "../../support/bulk-files.ts";
 import { createDeployment, type Team, type TestApi, type TestDeployment } from "../../support/service.ts";

@@ -1,8 +1,13 @@
 import assert from "node:assert/strict";
 import { after, describe, it } from "node:test";
+import { gzipSync } from "node:zlib";
 import { composeRequestWork } from "../../../src/app/request-work.ts";
 import { LIMITS } from "../../../src/config/limits/limits.ts";
+import { readPreview } from "../../../src/features/uploads/read-preview.ts";
+import type { ReadBytes } from "../../../src/features/uploads/remote-bytes.ts";
 import { createLog } from "../../../src/platform/log.ts";
+import { MissingObject } from "../../../src/stores/objects/object-streams.ts";
+import { workbookOf } from "../../support/workbook.ts";
 
 /** Which work of a request is done in the thread: all that is refused once the thread is closed. */
 const work = composeRequestWork(createLog("silent"));
@@ -27,6 +32,33 @@ describe("work of requests", () => {
     await assert.rejects(work.readDomains(invalid, "team_1"), { code: "validation_failed" });
   });
 
+  const owner = { share: "team_1", isCancelled: () => false };
+
+  it("shows in a thread how a file would be read, which asks for the bytes", async () => {
+    for (const file of [
+      Buffer.from("a@ok.test; b@ok.test; c@ok.test; d@ok.test\n".repeat(20_000)),
+      gzipSync("name,email\nA,a@ok.test\nB,b@ok.test\n"),
+      Buffer.from("email\na@ok.test\n".repeat(9), "utf16le"),
+      workbookOf({ sheets: [{ name: "People", rows: [["email"], ["a@ok.test"], ["b@ok.test"]] }] }),
+    ]) {
+      const read: ReadBytes = async (firstByte, bytes) => file.subarray(firstByte, firstByte + bytes);
+      const input = { fileBytes: file.length, options: {}, bulkBytes: 1e6 };
+      assert.deepEqual(await work.readPreview(input, read, owner), await readPreview(input, read));
+    }
+    const input = { fileBytes: 1_000, options: {}, bulkBytes: 1e6 };
+    const binary = work.readPreview(input, async () => Buffer.alloc(1_000, "%PDF-1.4"), owner);
+    await assert.rejects(binary, { code: "not_csv" });
+  });
+
+  it("throws what a thread's read of a file threw, and goes on with the next", async () => {
+    const gone = new MissingObject("it has gone");
+    const input = { fileBytes: 1_000, options: {}, bulkBytes: 1e6 };
+    const failing = work.readPreview(input, () => Promise.reject(gone), owner);
+    const next = work.readPreview(input, async () => Buffer.alloc(1_000, "a@ok.test\n"), owner);
+    await assert.rejects(failing, (error) => error === gone);
+    assert.equal((await next).sample.rows, 100);
+  });
+
   it("is done in the thread for lists of many rows or bytes, and many domains", async () => {
     const closed = composeRequestWork(createLog("silent"));
     await closed.part.stop?.();
@@ -49,5 +81,11 @@ describe("work of requests", () => {
     assert.deepEqual(where, [false, true, false, true]);
     assert.equal(await inThread(closed.readDomains(domains(domainsReadHere), "team_1")), false);
     assert.equal(await inThread(closed.readDomains(domains(domainsReadHere + 1), "team_1")), true);
+    // A preview of any file: on the event loop it would have been read.
+    const unread = () => assert.fail("it was read");
+    assert.equal(
+      await inThread(closed.readPreview({ fileBytes: 9, options: {}, bulkBytes: 9 }, unread, owner)),
+      true,
+    );
   });
 });

@@ -47,9 +47,6 @@ export interface DetectedTable {
 
 export type Detection = DetectedTable | ({ ok: false } & CsvProblem);
 
-/** `detectLayout`, or what runs it elsewhere. */
-export type DetectLayout = (head: Buffer, options: DetectOptions) => Promise<Detection>;
-
 /** A first line for spreadsheets: it names the delimiter and is not a record. */
 const SEP_LINE = /^"?sep=([\t -~])"?(?:\r\n|\r|\n|$)/i;
 

@@ -1,7 +1,7 @@
 import { LIMITS } from "../../../config/limits/limits.ts";
 import type { JobProblem, SourceOptions } from "../analysis/layout.ts";
 import { isAddressList, LIST_DELIMITER, listRows } from "../csv/address-list.ts";
-import { type DetectedTable, type DetectLayout, detectLayout } from "../csv/detect.ts";
+import { type DetectedTable, detectLayout } from "../csv/detect.ts";
 import { type OpenedText, type OpenOptions, openText } from "../csv/encoding/decode.ts";
 import { byteUnitOf } from "../csv/encoding/text-form.ts";
 import { peekStart } from "../csv/start.ts";
@@ -32,13 +32,13 @@ async function asRows(list: OpenedText, sampleBytes: number): Promise<OpenedText
 
 /**
  * Opens a source and detects its layout from LIMITS.bulk.sampleBytes of its text, for a job and a preview alike. The caller
- * must read the text of an opened source, or close it. `options.detect` absent: `detectLayout`, within this call.
+ * must read the text of an opened source, or close it.
  * @param decompressedBytes maximum for a compressed source
  * @throws errors of the source
  */
 export async function openSource(
   source: AsyncIterable<Uint8Array>,
-  options: SourceOptions & Pick<OpenOptions, "workbook"> & { detect?: DetectLayout },
+  options: SourceOptions & Pick<OpenOptions, "workbook">,
   decompressedBytes: number,
 ): Promise<OpenedSource | ({ ok: false } & JobProblem)> {
   const limits = { decompressedBytes, sampleBytes: LIMITS.bulk.sampleBytes };
@@ -46,8 +46,8 @@ export async function openSource(
   if (!text.ok) return text;
   const isList = mayBeList(options) && text.sheet === null && isAddressList(text.head, text.whole);
   const opened = isList ? await asRows(text, limits.sampleBytes) : text;
-  const { detect = detectLayout, workbook: _, ...said } = options;
-  const detected = await detect(opened.head, {
+  const { workbook: _, ...said } = options;
+  const detected = await detectLayout(opened.head, {
     ...said,
     ...(isList ? { delimiter: LIST_DELIMITER, hasHeader: false, escape: '"' as const } : {}),
     ...opened.sheet,

@@ -4,10 +4,12 @@ import { gzipSync } from "node:zlib";
 import { LIMITS } from "../../../../src/config/limits/limits.ts";
 import { recheckColumn } from "../../../../src/features/bulk/columns/recheck-column.ts";
 import type { Actor } from "../../../../src/features/identity/actor.ts";
-import { createPreviewUpload, detectForPreview } from "../../../../src/features/uploads/preview.ts";
+import { createPreviewUpload } from "../../../../src/features/uploads/preview.ts";
+import { readPreview } from "../../../../src/features/uploads/read-preview.ts";
 import { AppError } from "../../../../src/platform/errors.ts";
+import type { ObjectStreams } from "../../../../src/stores/objects/object-streams.ts";
 import { analysedList, analyseList } from "../../../support/analysed-list.ts";
-import { randomBytes } from "../../../support/open-workbook.ts";
+import { createFakeClock } from "../../../support/fake-clock.ts";
 import fc from "../../../support/properties.ts";
 
 const latin1 = (bytes: string) => Buffer.from(bytes, "latin1");
@@ -15,18 +17,19 @@ const latin1 = (bytes: string) => Buffer.from(bytes, "latin1");
 const HEADER = latin1("\x96\xbc\x91\x4f,\x83\x81\x81\x5b\x83\x8b\n");
 const row = (email: string) => latin1(`\x93\x63\x92\x86,${email}\n`);
 
+const clock = createFakeClock();
+
 function fail(): never {
   throw new Error("nothing is read");
 }
 
 function previewOf(list: Buffer) {
   const preview = createPreviewUpload({
-    detect: detectForPreview,
+    read: readPreview,
+    clock,
     sources: { find: async () => ({ key: "list", etag: "1", bytes: list.length, filename: "list.csv" }) },
     streams: {
-      head: async () => ({ bytes: list.length, etag: "1" }),
-      openRead: () => randomBytes(list).open(0, list.length),
-      readRange: async () => list,
+      readRange: async (_ref, { firstByte, bytes }) => list.subarray(firstByte, firstByte + bytes),
     },
   });
   const actor = { limits: { bulkBytes: 1e8 } } as Actor;
@@ -38,14 +41,15 @@ describe("previews", () => {
     const { previewsPerTeam } = LIMITS.uploads;
     const waiting: (() => void)[] = [];
     const preview = createPreviewUpload({
-      detect: detectForPreview,
+      read: readPreview,
+      clock,
       sources: {
         find: () =>
           new Promise((_, reject) => {
             waiting.push(() => reject(new Error("ended")));
           }),
       },
-      streams: { head: async () => null, openRead: () => fail(), readRange: async () => fail() },
+      streams: { readRange: async () => fail() },
     });
     const ask = (livemode: boolean, teamId = "team_1") => {
       const actor = { teamId, livemode, limits: { bulkBytes: 1e8 } } as Actor;
@@ -63,6 +67,53 @@ describe("previews", () => {
     await assert.rejects(ask(true, "last"), { code: "overloaded" });
     for (const end of waiting) end();
     for (const ended of asked) await assert.rejects(ended, /ended/);
+  });
+});
+
+describe("what a preview reads of a file", () => {
+  const { previewFileBytes, previewPieceBytes, previewReadMs } = LIMITS.uploads;
+  const fileBytes = 10 * previewFileBytes;
+  const actor = { limits: { bulkBytes: fileBytes } } as Actor;
+
+  function previewBy(readRange: ObjectStreams["readRange"]) {
+    const find = async () => ({ key: "list", etag: "1", bytes: fileBytes, filename: "list.csv" });
+    const preview = createPreviewUpload({
+      read: readPreview,
+      clock,
+      sources: { find },
+      streams: { readRange },
+    });
+    return preview(actor, "upl_1", {}, new AbortController().signal);
+  }
+
+  it("is little of most, and bounded where that shows no rows", async () => {
+    let bytesRead = 0;
+    const fill = (text: string) =>
+      previewBy(async (_ref, { bytes }) => {
+        bytesRead += bytes;
+        return Buffer.alloc(bytes, text);
+      });
+    await fill("a@ok.test\n");
+    assert.equal(bytesRead, previewPieceBytes);
+    for (const nothing of ["\0", ";,;\n"]) {
+      bytesRead = 0;
+      const first = nothing === "\0" ? "" : "a@ok.test,b@ok.test;c@ok.test\n";
+      await assert.rejects(fill(first + nothing.repeat(previewPieceBytes / nothing.length)), {
+        code: "not_readable",
+      });
+      assert.ok(bytesRead <= previewFileBytes);
+    }
+  });
+
+  it("is read within a time", async () => {
+    const slow = previewBy(
+      (_ref, _range, cancelled) =>
+        new Promise((_, reject) => cancelled?.addEventListener("abort", () => reject(cancelled.reason))),
+    );
+    const refused = assert.rejects(slow, { code: "unavailable" });
+    await clock.advanceAsync(previewReadMs);
+    await refused;
+    assert.equal(clock.pending, 0);
   });
 });
 
