@@ -32,6 +32,12 @@ export const RESULT_LIMITS = {
   joinedDownloads: 12,
   teamJoinedDownloads: 2,
   keptJoinedDownloads: 6,
+  /**
+   * The part of the event loop's time for filtered downloads and joined ones, all together; the shares take turns. And the
+   * time that joining a row took when its turn comes.
+   */
+  loopPart: 1 / 4,
+  joinedRowMs: 0.0025,
   /** Memory of one of them: a client may stop anywhere and keep it. Plus the results that later rows repeat. */
   joinedDownload: {
     spanChunks: 4,

@@ -1,4 +1,3 @@
-import { setImmediate as turn } from "node:timers/promises";
 import { LIMITS } from "../../../config/limits/limits.ts";
 import { dialectOfResults } from "../csv/dialect.ts";
 import { createRecordScanner } from "../csv/scan.ts";
@@ -117,14 +116,16 @@ export interface FilteredRows {
 
 /**
  * Yields the wanted rows of assembled results, and the header of a CSV, byte for byte. Of a row with several addresses
- * (split/splitter.ts) it keeps the wanted ones. Memory: a piece and the longest row. Other work runs between pieces. After
- * the last possible row no piece is read.
+ * (split/splitter.ts) it keeps the wanted ones. Memory: a piece and the longest row. After the last possible row no piece is
+ * read.
+ * @param inTurn runs the work on a piece, up to a millisecond, when it is its turn
  * @throws Error when the bytes are not assembled results; errors of `pieces`
  */
 export async function* filterRows(
   pieces: AsyncIterable<Buffer>,
   { format, filter, limit }: FilteredRows,
   job: JobMaterial,
+  inTurn: (work: () => void) => Promise<void>,
 ): AsyncGenerator<Buffer> {
   /** Bytes whose row has not ended yet, and where they begin. */
   let rest: Buffer = Buffer.alloc(0);
@@ -144,15 +145,17 @@ export async function* filterRows(
     restAt = end;
   };
   const scanner = format === "csv" ? csvScanner(job, filter, onRow) : jsonlScanner(filter, onRow);
-  for await (const piece of pieces) {
+  const take = (piece: Buffer) => {
     rest = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
     if (rest.length > LIMITS.results.resultRowBytes + piece.length)
       throw new Error("a row of assembled results has no end");
     scanner.push(piece);
+  };
+  for await (const piece of pieces) {
+    await inTurn(() => take(piece));
     if (wanted.length > 0) yield Buffer.concat(wanted);
     if (left === 0) return;
     wanted = [];
-    await turn();
   }
   scanner.end();
   if (wanted.length > 0) yield Buffer.concat(wanted);

@@ -2,6 +2,7 @@ import { LIMITS } from "../../../config/limits/limits.ts";
 import { AppError } from "../../../platform/errors.ts";
 import { createTeamSlots, tooMany } from "../../../platform/team-slots.ts";
 import type { Clock } from "../../../platform/time/clock.ts";
+import { createPacedTurns, type PacedTurns } from "../../../platform/time/paced-turns.ts";
 import {
   ChangedObject,
   MissingObject,
@@ -148,10 +149,13 @@ class StoredResults implements Results {
     { all: joinedDownloads, perShare: teamJoinedDownloads, kept: LIMITS.results.keptJoinedDownloads },
     tooMany("downloads of results of jobs that are not completed", teamJoinedDownloads),
   );
+  /** What is read to send a part of it, or nothing: no client's connection slows it down. */
+  readonly #turns: PacedTurns;
   readonly #joinDeps: JoinDeps;
 
   constructor(deps: ResultsDeps) {
     this.#deps = deps;
+    this.#turns = createPacedTurns(deps.clock, LIMITS.results.loopPart);
     this.#joinDeps = {
       ...deps,
       sizes: LIMITS.results.joinedDownload,
@@ -200,14 +204,16 @@ class StoredResults implements Results {
 
   async #filtered(key: string, share: string, material: JobMaterial, asked: FilteredRows): Promise<Opened> {
     const { ref } = await this.#object(key, share);
+    const inTurn = (work: () => void) => this.#turns.run(share, work);
     const rows = (gone: AbortSignal) =>
-      filterRows(this.#deps.streams.openRead(ref, {}, gone), asked, material);
+      filterRows(this.#deps.streams.openRead(ref, {}, gone), asked, material, inTurn);
     return { bytes: null, ...whole, open: rows };
   }
 
   async *#joinedRows(
     material: JobMaterial,
     { format, filter, limit }: FilteredRows,
+    share: string,
     gone: AbortSignal,
   ): AsyncGenerator<Uint8Array> {
     const writer = formatOf(format, material);
@@ -220,10 +226,13 @@ class StoredResults implements Results {
       if (start !== null) yield start;
       start = null;
       gone.throwIfAborted();
-      const wanted = first.take(
-        areAll ? rows : rows.filter(({ result }) => filter.wantsResult(result, dialect)),
-      );
-      const bytes = wanted.length === 0 ? null : writer.rows(wanted);
+      const write = () => {
+        const wanted = first.take(
+          areAll ? rows : rows.filter(({ result }) => filter.wantsResult(result, dialect)),
+        );
+        return wanted.length === 0 ? null : writer.rows(wanted);
+      };
+      const bytes = await this.#turns.run(share, write, rows.length * LIMITS.results.joinedRowMs);
       if (bytes !== null && bytes.length > 0) yield bytes;
       if (first.areAll) break;
     }
@@ -241,7 +250,7 @@ class StoredResults implements Results {
     control.signal.throwIfAborted();
     const giveBack = this.#joinedPlaces.take(shareOf(job));
     control.signal.addEventListener("abort", giveBack, { once: true });
-    const rows = this.#joinedRows(material, asked, control.signal);
+    const rows = this.#joinedRows(material, asked, shareOf(job), control.signal);
     const pieces = await awaitFirstPiece(rows, this.#deps.clock);
     // Also ends a body that was never read.
     const end = () => void rows.return(undefined).catch(() => undefined);

@@ -98,6 +98,39 @@ describe("downloads that are put together while they are read", () => {
   });
 });
 
+describe("results of which a part is sent, or that are put together", () => {
+  it("take a part of the event loop's time; others are as fast as their client", async () => {
+    let elapsedMs = 0;
+    let pausedMs = 0;
+    const clock = {
+      ...systemClock,
+      // Each look at it takes some milliseconds.
+      monotonic: () => (elapsedMs += 5),
+      after(ms: number, callback: () => void) {
+        if (ms === LIMITS.results.headMs) return systemClock.after(ms, callback);
+        pausedMs += ms;
+        return systemClock.after(0, callback);
+      },
+    };
+    const { results, job, objects } = await setUp({ clock });
+    const pausesOf = async (row: JobRow, ask: object) => {
+      pausedMs = 0;
+      const body = await results.read(row, { ...ASK, ...ask });
+      for await (const _ of body.open(new AbortController().signal));
+      body.release();
+      return pausedMs;
+    };
+    const wait = 5 * (1 / LIMITS.results.loopPart - 1);
+    assert.ok((await pausesOf(job, {})) >= wait);
+    await createRunner({ sql, objects, rows: ALL_VALID }).run(job.id, 1);
+    const completed = await findJob(sql, job.team_id, job.id);
+    assert.ok(completed !== null);
+    for (const format of ["csv", "jsonl"])
+      assert.equal(await pausesOf(completed, { format, verdict: "unknown", provider: "none" }), wait);
+    assert.equal(await pausesOf(completed, {}), 0);
+  });
+});
+
 describe("results whose first row is long in coming", () => {
   const FEW = { ...ASK, format: "jsonl", verdict: "risky" } as const;
 
