@@ -22,8 +22,17 @@ import {
 } from "../schemas/upload.ts";
 
 const MEMBERS = { tag: "bulk", role: "member" } as const;
-const { lists, open, stored, streamedPerTeam, unfinishedMs, openMs, previewRows, previewFileBytes } =
-  LIMITS.uploads;
+const {
+  lists,
+  open,
+  stored,
+  streamedPerTeam,
+  unfinishedMs,
+  openMs,
+  previewRows,
+  previewFileBytes,
+  partListsPerShare,
+} = LIMITS.uploads;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
@@ -160,7 +169,8 @@ function partsRoute(uploads: Uploads): Route {
       "part of another size than announced counts as not sent. The upload expires with the new URLs, and is removed " +
       `${unfinishedMs / HOUR_MS} hours after that, but it is open for ${openMs / DAY_MS} days at most. 404 also when there are no parts to ` +
       "be sent: the upload is `stored`, was not made in parts, or has been open for too long (`GET /v1/uploads/{upload}` tells). " +
-      "One that has expired counts for the team's limits again (409).",
+      "One that has expired counts for the team's limits again (409). A team may have " +
+      `${partListsPerShare} requests that list or make parts under way at one process, and as many with test keys (429).`,
     feature: "bulk",
     errors: ["not_found", "limit_reached", "bulk_too_large", "feature_unconfigured"],
     params: UploadParamsSchema,

@@ -18,6 +18,17 @@ export const UPLOAD_LIMITS = {
   /** Minimum size of one part: whole MiB, enough to keep the number of parts below `parts`. */
   partBytes: 104_857_600,
   parts: 1_000,
+  /**
+   * Requests that sign or list parts, in a process and of a share (`shareKey`) there, and those kept for shares that have none.
+   * All together take `partsLoopPart` of the event loop's time, by turns of shares: 0.06 ms a signature, of which a turn makes
+   * `partsAtOnce`, and `listedPartMs` for each part that object storage lists.
+   */
+  partLists: 32,
+  partListsPerShare: 8,
+  partListsKept: 8,
+  partsLoopPart: 1 / 8,
+  partsAtOnce: 16,
+  listedPartMs: 0.01,
   /** S3 takes no smaller part, apart from the last of a file. */
   leastPartBytes: 5 * 1_048_576,
   /**

@@ -1,5 +1,6 @@
 import { LIMITS } from "../../config/limits/limits.ts";
 import { AppError } from "../../platform/errors.ts";
+import { createTeamSlots, tooMany } from "../../platform/team-slots.ts";
 import { MissingObject, type ObjectStreams } from "../../stores/objects/object-streams.ts";
 import type { Database } from "../../stores/postgres/postgres.ts";
 import { type Actor, shareKey } from "../identity/actor.ts";
@@ -26,9 +27,28 @@ export interface OpenParts {
 
 /**
  * The parts of an open upload, with new URLs for those that are missing. The upload expires later for it.
- * @throws AppError `not_found`, also when it is stored or not in parts; `limit_reached`, `bulk_too_large`
+ * @throws AppError `not_found`, also when it is stored or not in parts; `limit_reached`, `bulk_too_large`, `rate_limited`,
+ *   `overloaded`
  */
 export type ListUploadParts = (actor: Actor, uploadId: string) => Promise<OpenParts>;
+
+/**
+ * Runs what signs or lists the parts of an upload, which takes turns on the event loop.
+ * @throws AppError `rate_limited`, `overloaded` when too much of that is under way, of the share or in all
+ */
+export type PartSlots = <T>(actor: Actor, work: () => Promise<T>) => Promise<T>;
+
+export function createPartSlots(): PartSlots {
+  const { partLists, partListsPerShare, partListsKept } = LIMITS.uploads;
+  const slots = createTeamSlots(
+    { all: partLists, perShare: partListsPerShare, kept: partListsKept },
+    tooMany("requests for parts of uploads", partListsPerShare),
+  );
+  return async (actor, work) => {
+    const giveBack = slots.take(shareKey(actor));
+    return work().finally(giveBack);
+  };
+}
 
 /** A multipart upload in object storage. */
 interface MultipartPlace {
@@ -42,8 +62,9 @@ export async function signParts(
   { key, multipartId }: MultipartPlace,
   parts: readonly UploadPart[],
   validMs: number,
+  share: string,
 ): Promise<(Omit<OpenPart, "sent" | "url"> & { url: string })[]> {
-  const urls = await objects.presignParts(key, multipartId, parts, validMs);
+  const urls = await objects.presignParts(key, multipartId, parts, validMs, share);
   return parts.map((part, i) => ({
     part_number: part.number,
     url: urls[i] ?? "",
@@ -61,6 +82,7 @@ const STORED = "its bytes are stored.";
 export function createListParts(
   sql: Database,
   { objects, streams }: { objects: UploadObjects; streams: Pick<ObjectStreams, "head"> },
+  inPartSlot: PartSlots,
 ): ListUploadParts {
   /** Parts that object storage has, by number; null: it knows of no such upload (any more). */
   async function sentParts(
@@ -76,7 +98,7 @@ export function createListParts(
     }
   }
 
-  return async (actor, id) => {
+  async function list(actor: Actor, id: string): Promise<OpenParts> {
     const row = await requireUpload(sql, actor, id);
     const { key, multipartId, bytes } = row;
     if (row.status === "stored") throw withoutParts(STORED);
@@ -92,7 +114,7 @@ export function createListParts(
     const { expiresAt, validMs } = await extendWithinLimit(sql, actor, row, wantedMs);
     const isSent = (part: UploadPart) => sent.get(part.number)?.bytes === part.bytes;
     const missing = parts.filter((part) => !isSent(part));
-    const signed = await signParts(objects, place, missing, validMs);
+    const signed = await signParts(objects, place, missing, validMs, shareKey(row));
     const urls = new Map(signed.map(({ part_number, url }) => [part_number, url]));
     return {
       data: parts.map((part) => ({
@@ -104,5 +126,7 @@ export function createListParts(
       })),
       expires_at: expiresAt.toISOString(),
     };
-  };
+  }
+
+  return (actor, id) => inPartSlot(actor, () => list(actor, id));
 }

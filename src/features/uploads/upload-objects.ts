@@ -1,4 +1,3 @@
-import { setImmediate as turn } from "node:timers/promises";
 import {
   CompleteMultipartUploadCommand,
   CreateMultipartUploadCommand,
@@ -9,7 +8,9 @@ import {
 } from "@aws-sdk/client-s3";
 import type { S3RequestPresigner } from "@aws-sdk/s3-request-presigner";
 import type { Config } from "../../config/config.ts";
+import { LIMITS } from "../../config/limits/limits.ts";
 import type { Clock } from "../../platform/time/clock.ts";
+import { createPacedTurns, type PacedTurns } from "../../platform/time/paced-turns.ts";
 import { httpStatus, MissingObject } from "../../stores/objects/object-errors.ts";
 import type { ObjectStore } from "../../stores/objects/objects.ts";
 
@@ -38,12 +39,16 @@ export interface UploadObjects {
     bytes: number | null,
     validMs: number,
   ): Promise<{ url: string; headers: Record<string, string> }>;
-  /** A URL for each part. Signatures of many parts are made over several ticks. */
+  /**
+   * A URL for each part. A part of the event loop's time is for that and for `listParts`, by turns of shares.
+   * @param share see `shareKey`
+   */
   presignParts(
     key: string,
     multipartId: string,
     parts: readonly PartSize[],
     validMs: number,
+    share: string,
   ): Promise<string[]>;
   /** @returns the id of a multipart upload */
   startMultipart(key: string): Promise<string>;
@@ -81,7 +86,7 @@ const presigner = async () => (await import("@aws-sdk/s3-request-presigner")).de
 /** Signed besides `Host`, where it is known. */
 const SIZE = new Set(["content-length"]);
 
-const PARTS_PER_TICK = 50;
+const { partsAtOnce, listedPartMs, partsLoopPart } = LIMITS.uploads;
 
 /** URLs state their validity in whole seconds: zero seconds cannot be signed. */
 const SHORTEST_MS = 1_000;
@@ -130,21 +135,26 @@ function urlOf({ protocol, headers, path, query = {} }: SignableRequest): string
   return `${protocol}//${headers.host}${path}?${search}`;
 }
 
-function createPresignParts(signer: S3Client, Bucket: string): UploadObjects["presignParts"] {
-  return async (Key, UploadId, parts, validMs) => {
+function createPresignParts(
+  signer: S3Client,
+  Bucket: string,
+  turns: PacedTurns,
+): UploadObjects["presignParts"] {
+  return async (Key, UploadId, parts, validMs, share) => {
     const [first, ...others] = parts;
     if (first === undefined) return [];
     const { getSignedUrl, S3RequestPresigner } = await presigner();
     const options = { ...expiresIn(validMs), signableHeaders: SIZE };
     const { number: PartNumber, bytes: ContentLength } = first;
     const command = new UploadPartCommand({ Bucket, Key, UploadId, PartNumber, ContentLength });
-    const like = new URL(await getSignedUrl(signer, command, options));
+    const like = new URL(await turns.run(share, () => getSignedUrl(signer, command, options)));
     const urls = [like.href];
     const light = new S3RequestPresigner(signer.config);
-    for (const part of others) {
-      urls.push(urlOf(await light.presign(partRequest(like, UploadId, part), options)));
-      if (urls.length % PARTS_PER_TICK === 0) await turn();
-    }
+    for (let at = 0; at < others.length; at += partsAtOnce)
+      await turns.run(share, async () => {
+        for (const part of others.slice(at, at + partsAtOnce))
+          urls.push(urlOf(await light.presign(partRequest(like, UploadId, part), options)));
+      });
     return urls;
   };
 }
@@ -160,10 +170,11 @@ function createOrigin(settings: NonNullable<Config["objects"]>): UploadObjects["
 export function createUploadObjects(
   store: Pick<ObjectStore, "client" | "bucket" | "within" | "looks">,
   settings: NonNullable<Config["objects"]>,
-  clock: Pick<Clock, "now">,
+  clock: Clock,
 ): UploadObjects {
   const { client, bucket: Bucket, within, looks } = store;
   const signer = createSigner(settings);
+  const turns = createPacedTurns(clock, partsLoopPart);
 
   return {
     origin: createOrigin(settings),
@@ -182,7 +193,7 @@ export function createUploadObjects(
       const url = await getSignedUrl(signer, command, { ...expiresIn(validMs), signableHeaders: SIZE });
       return { url, headers: bytes === null ? {} : { "Content-Length": String(bytes) } };
     },
-    presignParts: createPresignParts(signer, Bucket),
+    presignParts: createPresignParts(signer, Bucket, turns),
     async startMultipart(Key) {
       const command = new CreateMultipartUploadCommand({ Bucket, Key });
       const { UploadId } = await within((abortSignal) => client.send(command, { abortSignal }));
@@ -200,8 +211,11 @@ export function createUploadObjects(
         }).catch((error) => {
           throw missing(error);
         });
-        for (const { PartNumber = 0, Size = 0, ETag = "" } of page.Parts ?? [])
+        const { Parts = [] } = page;
+        for (const { PartNumber = 0, Size = 0, ETag = "" } of Parts)
           found.push({ number: PartNumber, bytes: Size, etag: ETag });
+        // The answer has been parsed.
+        await turns.run(share, () => undefined, Parts.length * listedPartMs);
         marker = page.IsTruncated === true ? page.NextPartNumberMarker : undefined;
       } while (marker !== undefined);
       return found;

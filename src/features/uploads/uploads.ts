@@ -6,7 +6,13 @@ import { MissingObject, type ObjectStreams } from "../../stores/objects/object-s
 import type { Database } from "../../stores/postgres/postgres.ts";
 import { type Actor, shareKey } from "../identity/actor.ts";
 import { requireFeature } from "../identity/tier-features.ts";
-import { createListParts, type ListUploadParts, signParts } from "./open-parts.ts";
+import {
+  createListParts,
+  createPartSlots,
+  type ListUploadParts,
+  type PartSlots,
+  signParts,
+} from "./open-parts.ts";
 import { partsOf } from "./parts.ts";
 import type { PreviewUpload } from "./preview.ts";
 import type { ReceiveUpload } from "./receive.ts";
@@ -45,7 +51,7 @@ export interface Uploads {
   origin(): Promise<string | null>;
   /**
    * Creates an upload that the client sends directly to object storage.
-   * @throws AppError `unavailable_in_tier`, `bulk_too_large`, `limit_reached`
+   * @throws AppError `unavailable_in_tier`, `bulk_too_large`, `limit_reached`; `rate_limited`, `overloaded` of one in parts
    */
   create(actor: Actor, input: NewUploadInput): Promise<CreatedUpload>;
   /** Receives a file through this process. */
@@ -60,7 +66,8 @@ export interface Uploads {
   listParts: ListUploadParts;
   /**
    * Combines the sent parts into the file. Idempotent.
-   * @throws AppError `not_found`, `upload_missing`, `bulk_too_large`; `limit_reached` for one that had expired
+   * @throws AppError `not_found`, `upload_missing`, `bulk_too_large`, `rate_limited`, `overloaded`; `limit_reached` for one that
+   *   had expired
    */
   complete(actor: Actor, id: string): Promise<Upload>;
   preview: PreviewUpload;
@@ -76,7 +83,12 @@ export interface UploadStorage {
 /** The team's view of an upload. */
 type Render = (row: UploadRow) => Upload;
 
-function createPresigned(sql: Database, { objects }: UploadStorage, render: Render): Uploads["create"] {
+function createPresigned(
+  sql: Database,
+  { objects }: UploadStorage,
+  render: Render,
+  inPartSlot: PartSlots,
+): Uploads["create"] {
   const { presignedMs } = LIMITS.uploads;
 
   async function begin(id: string, key: string): Promise<string> {
@@ -91,27 +103,31 @@ function createPresigned(sql: Database, { objects }: UploadStorage, render: Rend
     }
   }
 
-  return async (actor, { filename, bytes, part_bytes: partBytes = null }) => {
-    if (bytes !== undefined && bytes > actor.limits.bulkBytes) throw uploadTooLarge(actor);
+  /** Before the upload starts in object storage: if the process is killed, the row leads to the remains. */
+  function insert(actor: Actor, input: NewUploadInput, validMs: number): Promise<UploadRow> {
+    const { teamId, livemode } = actor;
+    const { filename, bytes = null, part_bytes: partBytes = null } = input;
     const id = newId("upl");
-    const key = uploadKey(actor.teamId, id);
+    const key = uploadKey(teamId, id);
+    const upload = { id, teamId, livemode, filename, key, bytes, partBytes, expiresInMs: validMs };
+    return insertWithinLimit(sql, actor, upload);
+  }
+
+  return async (actor, input) => {
+    const { bytes, part_bytes: partBytes = null } = input;
+    if (bytes !== undefined && bytes > actor.limits.bulkBytes) throw uploadTooLarge(actor);
     const parts = partsOf(bytes ?? 0, partBytes);
     const validMs = await objects.validMs(presignedMs);
-    // Before the upload starts in object storage: if the process is killed, the row leads to the remains.
-    const row = await insertWithinLimit(sql, actor, {
-      id,
-      teamId: actor.teamId,
-      livemode: actor.livemode,
-      filename,
-      key,
-      bytes: bytes ?? null,
-      partBytes,
-      expiresInMs: validMs,
+    if (parts === null) {
+      const row = await insert(actor, input, validMs);
+      return { ...render(row), method: "PUT", ...(await objects.presignPut(row.key, row.bytes, validMs)) };
+    }
+    return inPartSlot(actor, async () => {
+      const row = await insert(actor, input, validMs);
+      const place = { key: row.key, multipartId: await begin(row.id, row.key) };
+      const signed = await signParts(objects, place, parts, validMs, shareKey(actor));
+      return { ...render(row), method: "PUT", parts: signed };
     });
-    const upload = { ...render(row), method: "PUT" as const };
-    if (parts === null) return { ...upload, ...(await objects.presignPut(key, bytes ?? null, validMs)) };
-    const multipartId = await begin(id, key);
-    return { ...upload, parts: await signParts(objects, { key, multipartId }, parts, validMs) };
   };
 }
 
@@ -119,6 +135,7 @@ function createComplete(
   sql: Database,
   { objects, streams }: UploadStorage,
   render: Render,
+  inPartSlot: PartSlots,
 ): Uploads["complete"] {
   /** @throws AppError `upload_missing` when the sent parts are not the announced file */
   async function assemble(row: UploadRow, multipartId: string): Promise<void> {
@@ -142,9 +159,10 @@ function createComplete(
 
   return async (actor, id) => {
     const row = await requireUpload(sql, actor, id);
-    if (row.multipartId !== null) {
+    const { multipartId } = row;
+    if (multipartId !== null) {
       await ensureWithinLimit(sql, actor, row);
-      await assemble(row, row.multipartId).catch((error: unknown) => {
+      await inPartSlot(actor, () => assemble(row, multipartId)).catch((error: unknown) => {
         // Completed by another request, or by this one's first attempt; or it does not exist: the check decides.
         if (!(error instanceof MissingObject)) throw error;
       });
@@ -165,9 +183,10 @@ export interface UploadsDeps {
 
 function createStoredUploads({ sql, storage, receive, preview, retentionDays }: UploadsDeps): Uploads {
   const render: Render = (row) => renderUpload(row, retentionDays);
+  const inPartSlot = createPartSlots();
   return {
     origin: () => storage.objects.origin(),
-    create: createPresigned(sql, storage, render),
+    create: createPresigned(sql, storage, render, inPartSlot),
     receive,
     preview,
     async list({ teamId, livemode }, ask) {
@@ -181,8 +200,8 @@ function createStoredUploads({ sql, storage, receive, preview, retentionDays }: 
       if (row.status === "stored") return render(row);
       return render((await refreshFromStorage(sql, storage.streams, row, actor)) ?? row);
     },
-    listParts: createListParts(sql, storage),
-    complete: createComplete(sql, storage, render),
+    listParts: createListParts(sql, storage, inPartSlot),
+    complete: createComplete(sql, storage, render, inPartSlot),
     async remove(actor, id) {
       await requireUpload(sql, actor, id);
       const outcome = await sql.begin((tx) => hideUpload(tx, actor.teamId, id), actor.teamId);

@@ -13,10 +13,11 @@ export interface PacedTurns {
   /**
    * Runs a step that takes about a millisecond: next that of the share (`shareKey`) which had its turn longest ago. The caller
    * bounds how many wait.
+   * @param step waits for nothing but its own work
    * @param spentMs of the event loop, taken by the caller for this step already
    * @throws what `step` throws
    */
-  run<T>(share: string, step: () => T, spentMs?: number): Promise<T>;
+  run<T>(share: string, step: () => T | Promise<T>, spentMs?: number): Promise<T>;
 }
 
 /** @param part of the event loop's time, between 0 and 1 */
@@ -36,7 +37,7 @@ export function createPacedTurns(clock: Pick<Clock, "monotonic" | "after">, part
       queue.run(share, async () => {
         const beginMs = clock.monotonic();
         try {
-          return step();
+          return await step();
         } finally {
           const stepMs = spentMs + clock.monotonic() - beginMs;
           owedMs += Math.min(stepMs, LONGEST_STEP_MS) * (1 / part - 1);

@@ -13,6 +13,7 @@ const { files } = LIMITS.feedback;
 describe("the two shares of a team", () => {
   const slots: [of: string, all: number, perShare: number, kept: number][] = [
     ["streamed uploads", uploads.streamed, uploads.streamedPerTeam, uploads.streamedKept],
+    ["parts of uploads", uploads.partLists, uploads.partListsPerShare, uploads.partListsKept],
     ["previews", uploads.previews, uploads.previewsPerTeam, uploads.previewsKept],
     ["downloads", results.downloads, results.teamDownloads, results.keptDownloads],
     ["joined downloads", results.joinedDownloads, results.teamJoinedDownloads, results.keptJoinedDownloads],

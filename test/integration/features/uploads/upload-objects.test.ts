@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { request } from "node:http";
 import { describe, it, type TestContext } from "node:test";
+import { LIMITS } from "../../../../src/config/limits/limits.ts";
 import { createUploadObjects } from "../../../../src/features/uploads/upload-objects.ts";
 import { systemClock } from "../../../../src/platform/time/clock.ts";
 import { createObjectStreams, MissingObject } from "../../../../src/stores/objects/object-streams.ts";
@@ -18,7 +19,12 @@ async function open(t: TestContext, publicEndpoint?: string) {
   const { endpoint, region, bucket, ...credentials } = await testObjects();
   const settings = { endpoint, publicEndpoint: publicEndpoint ?? endpoint, region, bucket, credentials };
   const store = createObjectStore(settings, systemClock);
-  t.after(() => store.stop());
+  // Timers of the system's clock do not keep the process alive.
+  const awake = setInterval(() => undefined, HOUR_MS);
+  t.after(() => {
+    clearInterval(awake);
+    store.stop();
+  });
   return {
     store,
     settings,
@@ -96,6 +102,7 @@ describe("presigned uploads", () => {
         "id",
         [1, 2].map((number) => ({ number, bytes: 1 })),
         HOUR_MS,
+        "team_1",
       );
       const origin = await uploads.origin();
       assert.deepEqual(
@@ -105,12 +112,39 @@ describe("presigned uploads", () => {
     }
   });
 
+  it("of many parts are signed in turns, which take a part of the event loop's time", async (t) => {
+    const { store, settings } = await open(t);
+    const { partsAtOnce, partsLoopPart } = LIMITS.uploads;
+    let elapsedMs = 0;
+    const pauses: number[] = [];
+    const clock = {
+      ...systemClock,
+      // Each look at it takes a millisecond.
+      monotonic: () => ++elapsedMs,
+      after(ms: number, callback: () => void) {
+        pauses.push(ms);
+        return systemClock.after(0, callback);
+      },
+    };
+    const sizes = Array.from({ length: 3 * partsAtOnce + 1 }, (_, i) => ({ number: i + 1, bytes: 1 }));
+    const urls = await createUploadObjects(store, settings, clock).presignParts(
+      KEY,
+      "id",
+      sizes,
+      HOUR_MS,
+      "team_1",
+    );
+    assert.equal(new Set(urls).size, sizes.length);
+    const wait = 1 / partsLoopPart - 1;
+    assert.deepEqual(pauses, [wait, wait, wait, wait]);
+  });
+
   it("in parts: each of its size, told by the store, then one object", async (t) => {
     const { uploads, streams } = await open(t);
     const id = await uploads.startMultipart(KEY);
     const bodies = [randomBytes(PART_MIN_BYTES), randomBytes(1_000)];
     const sizes = bodies.map((body, i) => ({ number: i + 1, bytes: body.length }));
-    const urls = await uploads.presignParts(KEY, id, sizes, HOUR_MS);
+    const urls = await uploads.presignParts(KEY, id, sizes, HOUR_MS, "team_1");
     for (const [i, body] of bodies.entries()) {
       const url = urls[i] ?? "";
       // Few bytes: of many the refusal, which comes at once, could be lost with the connection.

@@ -82,6 +82,7 @@ describe("an upload in parts of a size that the client asks for", () => {
       multipartId,
       [{ number: 3, bytes: 9 }],
       60_000,
+      "team_1",
     );
     assert.equal((await putTo(wrong, "123456789")).status, 200);
     const { data } = await world.uploads.listParts(actor, made.id);

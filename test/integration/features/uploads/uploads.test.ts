@@ -223,6 +223,7 @@ describe("an upload by a presigned URL", () => {
         multipartId,
         [{ number, bytes: size }],
         60_000,
+        "team_1",
       );
       assert.equal((await putTo(url, randomBytes(size))).status, 200);
     };
