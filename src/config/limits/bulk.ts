@@ -33,8 +33,13 @@ export const BULK_LIMITS = {
   deferredGroups: 50,
   /** Providers that a job is shown with: more than the lists know. */
   providers: 500,
-  /** Unfinished jobs of a team. */
+  /** Unfinished jobs of a team, in live and in test mode each. */
   activeJobs: 100,
+  /**
+   * Jobs of a team in each mode that are not deleted yet: those of test keys, and of malformed rows, cost no quota and are kept
+   * for RETENTION_DAYS.
+   */
+  keptJobs: 100_000,
   /** Rows read or written in one tick. */
   rowsPerTick: 250,
   /**

@@ -7,8 +7,8 @@ import { findJob, insertJob, type JobRow } from "../jobs/job-sql.ts";
 import { insertAnalysis } from "../schedule/job-tasks.ts";
 import { isGranted, type S3ObjectRef } from "./grant-check.ts";
 import {
-  checkActiveJobs,
   checkBytes,
+  checkTeamJobs,
   type NewSource,
   newJob,
   type SubmissionTerms,
@@ -55,7 +55,7 @@ async function submitFile(
 ): Promise<JobRow> {
   const job = newJob(actor, terms, from);
   return sql.begin(async (tx) => {
-    await checkActiveJobs(tx, actor);
+    await checkTeamJobs(tx, actor);
     await claim(tx);
     await insertJob(tx, job, "queued");
     await insertAnalysis(tx, job.id);

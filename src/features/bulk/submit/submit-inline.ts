@@ -22,7 +22,7 @@ import { type JobObjects, repeatsKey, sourceKey } from "../results/job-objects.t
 import { insertChunks } from "../schedule/job-tasks.ts";
 import { reserve, reserveInTime } from "./reserve.ts";
 import { type AnalysedSource, type AnalyseInline, INLINE_COLUMNS, inlineBytes } from "./source.ts";
-import { checkActiveJobs, checkActiveJobsEarly, checkBytes, newJob, type Submit } from "./submission.ts";
+import { checkBytes, checkTeamJobs, checkTeamJobsEarly, newJob, type Submit } from "./submission.ts";
 
 export function inlineTooLarge(): AppError {
   return new AppError("inline_too_large", `A request may hold ${LIMITS.bulk.inlineRows} addresses.`);
@@ -74,7 +74,7 @@ export function createSubmitInline(deps: SubmitInlineDeps): Submit<readonly stri
     const limit = actor.limits.dailyQuota;
     const shortage = await reserveInTime(clock, units, () =>
       sql.begin(async (tx) => {
-        await checkActiveJobs(tx, actor);
+        await checkTeamJobs(tx, actor);
         await insertJob(tx, job, "submitting");
         if (actor.livemode) await reserve(tx, { jobId: job.id, teamId: actor.teamId, limit, units });
       }, actor.teamId),
@@ -111,7 +111,7 @@ export function createSubmitInline(deps: SubmitInlineDeps): Submit<readonly stri
 
   return async (actor, emails, terms) => {
     checkSize(actor, { rows: emails.length, bytes: inlineBytes(emails) });
-    await checkActiveJobsEarly(sql, actor);
+    await checkTeamJobsEarly(sql, actor);
     const splitCells = terms.options.splitCells === true;
     const analysed = await analyse(emails, { splitCells, isTest: !actor.livemode }, shareKey(actor));
     // There are more rows where cells were split.

@@ -31,6 +31,7 @@ import { eventTypes } from "./0031-to-0045/0031-event-types.ts";
 import { deliveryStatus } from "./0031-to-0045/0032-delivery-status.ts";
 import { testJobs } from "./0031-to-0045/0033-test-jobs.ts";
 import { manyCredentials } from "./0031-to-0045/0034-many-credentials.ts";
+import { keptJobs } from "./0031-to-0045/0035-kept-jobs.ts";
 
 /** One step of the schema. Modules, not `.sql` files, so that `tsc` alone carries them into the build. */
 export interface Migration {
@@ -75,4 +76,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 32, name: "delivery-status", sql: deliveryStatus },
   { id: 33, name: "test-jobs", sql: testJobs },
   { id: 34, name: "many-credentials", sql: manyCredentials },
+  { id: 35, name: "kept-jobs", sql: keptJobs },
 ];

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { LIMITS } from "../../../../../src/config/limits/limits.ts";
 import { effectiveLimits, type TierLimits } from "../../../../../src/config/tiers.ts";
+import { deleteJob } from "../../../../../src/features/bulk/jobs/job-clearing.ts";
 import { startAnalysis } from "../../../../../src/features/bulk/jobs/job-sql.ts";
 import { startTask } from "../../../../../src/features/bulk/schedule/job-tasks.ts";
 import { type AnalyseInline, analyseInline } from "../../../../../src/features/bulk/submit/source.ts";
@@ -13,6 +14,7 @@ import { AppError } from "../../../../../src/platform/errors.ts";
 import { newId } from "../../../../../src/platform/ids.ts";
 import { systemClock } from "../../../../../src/platform/time/clock.ts";
 import { ForbiddenObject } from "../../../../../src/stores/objects/object-streams.ts";
+import { keptJobs } from "../../../../../src/stores/postgres/migrations/0031-to-0045/0035-kept-jobs.ts";
 import type { Database } from "../../../../../src/stores/postgres/postgres.ts";
 import { createMemoryObjects, type MemoryObjects } from "../../../../support/memory-objects.ts";
 import { actorFor, newTeam, silentLog, useDatabase } from "../../../../support/store.ts";
@@ -211,6 +213,66 @@ describe("a submission of a file", () => {
     assert.equal(outcomes.filter(({ status }) => status === "fulfilled").length, 5);
     for (const outcome of outcomes)
       if (outcome.status === "rejected") assert.equal(outcome.reason.code, "limit_reached");
+  });
+});
+
+describe("the jobs that a team keeps", () => {
+  const kept = async (teamId: string) => {
+    const rows = await sql`select livemode, kept from job_counts where team_id = ${teamId} order by livemode`;
+    return rows.map(({ livemode, kept }) => [livemode, kept]);
+  };
+
+  it("are bounded in each mode, removed ones included until they are deleted", async () => {
+    const live = await newActor();
+    const { teamId } = live;
+    const test = { ...live, livemode: false };
+    const submit = createSubmit();
+    await submit(live, INPUT);
+    const { id } = await submit(test, INPUT);
+    assert.deepEqual(await kept(teamId), [
+      [false, 1],
+      [true, 1],
+    ]);
+    const others = LIMITS.bulk.keptJobs - 1;
+    await sql`update job_counts set kept = kept + ${others}::integer where team_id = ${teamId} and not livemode`;
+    const uploaded = upload(await newUpload(teamId));
+    for (const input of [INPUT, uploaded])
+      await assert.rejects(submit(test, input), refusedAs("limit_reached"));
+    await submit(live, uploaded);
+    await sql`update jobs set completed_at = now(), status = 'completed', removed_at = now() where id = ${id}`;
+    await assert.rejects(submit(test, INPUT), refusedAs("limit_reached"));
+    await deleteJob(sql, id);
+    await submit(test, INPUT);
+    assert.deepEqual(await kept(teamId), [
+      [false, LIMITS.bulk.keptJobs],
+      [true, 2],
+    ]);
+  });
+
+  it("are counted by each statement that makes or deletes some", async () => {
+    const [one, other] = [await newActor(), await newActor()];
+    for (const actor of [one, one, other]) await createSubmit()(actor, INPUT);
+    await sql`
+      insert into jobs
+      select (jsonb_populate_record(j, jsonb_build_object('id', id || 'x', 'livemode', not livemode))).* from jobs j
+      where team_id in (${one.teamId}, ${other.teamId})`;
+    const both = (count: number) => [
+      [false, count],
+      [true, count],
+    ];
+    assert.deepEqual([await kept(one.teamId), await kept(other.teamId)], [both(2), both(1)]);
+    // As after an upgrade.
+    await sql`drop table job_counts`;
+    await sql`drop function count_made_jobs, count_deleted_jobs cascade`;
+    await sql.unsafe(keptJobs);
+    assert.deepEqual([await kept(one.teamId), await kept(other.teamId)], [both(2), both(1)]);
+    await sql`delete from jobs where team_id in (${one.teamId}, ${other.teamId}) and livemode`;
+    assert.deepEqual(await kept(one.teamId), [
+      [false, 2],
+      [true, 0],
+    ]);
+    await sql`delete from teams where id = ${one.teamId}`;
+    assert.deepEqual([await kept(one.teamId), (await kept(other.teamId)).length], [[], 2]);
   });
 });
 
