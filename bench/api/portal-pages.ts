@@ -80,7 +80,8 @@ async function measure(context: BenchContext, browser: Browser): Promise<[Subjec
       ...settingsFor(context, { dnsServer: NO_DNS, smtpPort: 25 }),
       REGISTRATION: "open",
       SECRETS_KEY: Buffer.alloc(32, 7).toString("base64"),
-      LOG_LEVEL: "warn",
+      // At `warn` it also names requests of pages that were closed before the answer.
+      LOG_LEVEL: "error",
     };
     const { port } = keep(await startRole(context, "api", settings));
     const url = `http://127.0.0.1:${port}`;
