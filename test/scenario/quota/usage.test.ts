@@ -8,7 +8,6 @@ import { changeLimits } from "../../support/limits.ts";
 import fc from "../../support/properties.ts";
 import type { Answer, TestApi } from "../../support/service.ts";
 import { createClosing } from "../../support/store.ts";
-import { createTcpGate, throughGate } from "../../support/tcp-gate.ts";
 import { newAddress, outcomes, useTwoApis, withStatus } from "../../support/two-apis.ts";
 import { until } from "../../support/until.ts";
 
@@ -187,37 +186,6 @@ describe("today's use", () => {
     const { used, remaining } = await usageOf(apis.one, team.liveKey);
     assert.deepEqual([used, remaining], [1, 3]);
   });
-
-  for (const trouble of ["shut", "stall"] as const) {
-    it(`is no figure at all while Postgres does not answer (${trouble}), and whole again when it does`, async (t) => {
-      const { deployment } = apis;
-      const gate = await createTcpGate(deployment.settings.DATABASE_URL);
-      t.after(() => gate.close());
-      const api = await deployment.startApi({
-        DATABASE_URL: throughGate(deployment.settings.DATABASE_URL, gate),
-      });
-      t.after(() => api.stop());
-      const team = await deployment.team("enterprise");
-      const address = newAddress();
-      const answers = [await api.verify(team.liveKey, address)];
-      await usageOf(api, team.liveKey);
-      gate[trouble]();
-      // Cached, of a lease that is there: neither needs Postgres.
-      answers.push(await api.verify(team.liveKey, address));
-      for (const path of ["/v1/usage", "/v1/usage/history"]) {
-        const { status, headers, body } = await api.send("GET", path, { key: team.liveKey });
-        v.assert(ContractProblem, body);
-        assert.deepEqual([status, body.code], [503, "unavailable"]);
-        assert.ok(Number(headers.get("retry-after")) >= 1);
-      }
-      gate.open();
-      const usage = await until("it answers again", async () => {
-        const answer = await api.send<Today>("GET", "/v1/usage", { key: team.liveKey });
-        return answer.status === 200 && answer.body;
-      });
-      assert.deepEqual(figures(usage), counted(answers));
-    });
-  }
 
   it("is for members with a credential, and takes no parameter", async () => {
     const { liveKey } = await apis.deployment.team("free");
