@@ -23,6 +23,7 @@ const metadata = strictObject({
   name: string(),
   namespace: optional(string()),
   labels: optional(record(string(), string())),
+  annotations: optional(record(string(), string())),
 });
 const duration = pipe(string(), regex(/^\d{1,4}(ms|s|m|h)$/));
 const target = (group: string, kind: string) =>

@@ -15,11 +15,17 @@ import { listGrants } from "./grants.ts";
 
 /** What is applied first: `kubectl apply -l rcpt-phase=prepare`. */
 const PHASE = "rcpt-phase";
-/** Argo CD's order: the migration and what it needs in wave 0, what makes pods of ours behind it. */
+/** Argo CD's order: the migration and what it needs in wave 0, then what makes pods of ours, then `AWAITED`. */
 const WAVE = "argocd.argoproj.io/sync-wave";
 
 /** Of a Job that waits for stores beside it (overlays/local). */
 const ATTEMPTS_MAX = 10;
+
+/** Argo CD waits for their status, which may never be set: a later wave would not come. */
+const AWAITED = [
+  ...["Ingress", "HTTPRoute", "BackendTrafficPolicy"],
+  ...["HorizontalPodAutoscaler", "ScaledObject"],
+];
 
 /** Helm makes a hook before all other objects. */
 const HOOK = "helm.sh/hook";
@@ -100,7 +106,8 @@ function checkHooks(documents: readonly Document[], needed: readonly Document[])
 export function checkOrder(documents: readonly Document[]): Finding[] {
   const needed = neededBy(documents);
   const later = ofKind(documents, "Deployment", "HorizontalPodAutoscaler", "ScaledObject");
-  const fronts = ofKind(documents, "Ingress", "HTTPRoute");
+  const ofPods = Math.max(...ofKind(documents, "Deployment").map(waveOf));
+  const last = Math.max(...documents.map(waveOf));
   const at = (text: string) => (one: Document) => ({ where: placeOf(one), text });
   return [
     ...needed
@@ -119,9 +126,9 @@ export function checkOrder(documents: readonly Document[]): Finding[] {
     ...later
       .filter((one) => waveOf(one) < 1)
       .map(at("is in the wave of the migration, and would not wait for it")),
-    ...fronts
-      .filter((one) => waveOf(one) <= Math.max(...later.map(waveOf)))
-      .map(at("is in a wave with pods or before them, which would wait for its status")),
+    ...ofKind(documents, ...AWAITED)
+      .filter((one) => waveOf(one) <= ofPods || waveOf(one) < last)
+      .map(at("is in a wave with pods or before the last one, which would wait for its status")),
     ...checkHooks(documents, needed),
   ];
 }

@@ -188,12 +188,24 @@ const unlabelled =
     metadata.labels = {};
   };
 
+const WAVE = "argocd.argoproj.io/sync-wave";
+
 describe("order", () =>
   finds("order", [
     [
       "a route whose status pods would wait for",
       (d) => set(the(d, "HTTPRoute", "rcpt-api").metadata, { annotations: {} }),
-      /HTTPRoute\/rcpt-api is in a wave with pods or before them/,
+      /HTTPRoute\/rcpt-api is in a wave with pods or before the last one/,
+    ],
+    [
+      "an autoscaler whose status the route would wait for",
+      (d) => set(the(d, "ScaledObject", "rcpt-bulk").metadata, { annotations: { [WAVE]: "1" } }),
+      /ScaledObject\/rcpt-bulk is in a wave with pods or before the last one/,
+    ],
+    [
+      "autoscalers before the last wave",
+      (d) => set(the(d, "HTTPRoute", "rcpt-api").metadata, { annotations: { [WAVE]: "3" } }),
+      /HorizontalPodAutoscaler\/rcpt-api is in a wave with pods or before the last one/,
     ],
     [
       "a migration that is not first",
@@ -232,8 +244,7 @@ describe("order", () =>
     ],
     [
       "a migration in a later wave",
-      (d) =>
-        set(the(d, "Job", "rcpt-migrate").metadata, { annotations: { "argocd.argoproj.io/sync-wave": "2" } }),
+      (d) => set(the(d, "Job", "rcpt-migrate").metadata, { annotations: { [WAVE]: "2" } }),
       /rcpt-migrate is needed by the migration, and in a later wave/,
     ],
     [
@@ -252,3 +263,16 @@ describe("order", () =>
       /rcpt-migrate is tried again after 2/,
     ],
   ]));
+
+describe("order, with Envoy Gateway", () =>
+  finds(
+    "order",
+    [
+      [
+        "a policy whose status waits for the route",
+        (d) => set(the(d, "BackendTrafficPolicy", "rcpt-api").metadata, { annotations: {} }),
+        /BackendTrafficPolicy\/rcpt-api is in a wave with pods or before the last one/,
+      ],
+    ],
+    "production on Envoy Gateway and EKS",
+  ));
