@@ -139,7 +139,11 @@ const nodesWith = (key: string, value: string) => ({
 /** Of what the migration needs too, among objects of one's own. */
 const BEFORE = {
   labels: { "rcpt-phase": "prepare" },
-  annotations: { "helm.sh/hook": "pre-install,pre-upgrade", "helm.sh/hook-weight": "-1" },
+  annotations: {
+    "helm.sh/hook": "pre-install,pre-upgrade",
+    "helm.sh/hook-weight": "-1",
+    "helm.sh/resource-policy": "keep",
+  },
 };
 
 /** Values of all kinds that no component of kustomize stands for. */

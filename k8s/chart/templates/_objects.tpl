@@ -125,14 +125,14 @@
 {{- define "rcpt.changeHTTPRoute" -}}
 {{- $_ := set .object.spec "parentRefs" (list (pick .root.Values.gateway "name" "namespace" "sectionName")) }}
 {{- $_ := set .object.spec "hostnames" (prepend .root.Values.extraHosts .root.Values.host) }}
-{{- $_ := set .object.metadata "annotations" (merge .object.metadata.annotations .root.Values.gateway.annotations) }}
+{{- $_ := set .object.metadata "annotations" (merge (deepCopy .root.Values.gateway.annotations) .object.metadata.annotations) }}
 {{- end }}
 
 {{- define "rcpt.changeIngress" -}}
 {{- $ingress := .root.Values.ingress }}
 {{- $_ := set .object.spec "ingressClassName" $ingress.className }}
 {{- if not (kindIs "invalid" $ingress.annotations) }}
-{{-   $_ := set .object.metadata "annotations" (merge (pick .object.metadata.annotations "argocd.argoproj.io/sync-wave") $ingress.annotations) }}
+{{-   $_ := set .object.metadata "annotations" (merge (deepCopy $ingress.annotations) (pick .object.metadata.annotations "argocd.argoproj.io/sync-wave")) }}
 {{- end }}
 {{- $hosts := prepend .root.Values.extraHosts .root.Values.host }}
 {{- $rules := list }}

@@ -58,6 +58,22 @@
 {{- concat $env $values.pods.env (dig "env" list (index $values .role)) | toJson }}
 {{- end }}
 
+{{- /* Renames a Secret wherever `value`, a part of a pod, reads it (variables, volumes), in place; prints nothing. */ -}}
+{{- define "rcpt.renameSecrets" -}}
+{{- $names := pick . "from" "to" }}
+{{- if kindIs "map" .value }}
+{{-   range $key, $part := .value }}
+{{-     if and (has $key (list "secret" "secretRef" "secretKeyRef")) (kindIs "map" $part) }}
+{{-       range $name := list "name" "secretName" }}
+{{-         if eq (toString (get $part $name)) $names.from }}{{ $_ := set $part $name $names.to }}{{ end }}
+{{-       end }}
+{{-     else }}{{ include "rcpt.renameSecrets" (set (deepCopy $names) "value" $part) }}{{ end }}
+{{-   end }}
+{{- else if kindIs "slice" .value }}
+{{-   range .value }}{{ include "rcpt.renameSecrets" (set (deepCopy $names) "value" .) }}{{ end }}
+{{- end }}
+{{- end }}
+
 {{- /* Changes the pods of a Deployment or a Job in place; prints nothing. */ -}}
 {{- define "rcpt.changePods" -}}
 {{- $values := .root.Values }}
@@ -99,9 +115,8 @@
 {{- $env := list }}
 {{- range $container.env }}{{ if not (has .name $names) }}{{ $env = append $env . }}{{ end }}{{ end }}
 {{- $env = concat $env $added }}
-{{- $secret := ternary "rcpt-migrate-secrets" $values.secretName (and $isHook $values.externalSecrets.enabled) }}
 {{- range $env }}
-{{-   if has (dig "valueFrom" "secretKeyRef" "name" "" .) (list "rcpt-secrets" $values.secretName) }}{{ $_ := set .valueFrom.secretKeyRef "name" $secret }}{{ end }}
+{{-   if eq (dig "valueFrom" "secretKeyRef" "name" "" .) "rcpt-secrets" }}{{ $_ := set .valueFrom.secretKeyRef "name" $values.secretName }}{{ end }}
 {{- end }}
 {{- $_ := set $container "env" $env }}
 {{- $_ := set $container "envFrom" (concat $container.envFrom $all.envFrom (dig "envFrom" list $role)) }}
@@ -126,6 +141,10 @@
 {{- /* No sidecars: a Job ends when all its containers have. */ -}}
 {{-   $_ := set (first $container.envFrom).configMapRef "name" "rcpt-migrate-settings" }}
 {{-   range $pod.volumes }}{{ if eq .name "shaping" }}{{ $_ := set .configMap "name" "rcpt-migrate-shaping" }}{{ end }}{{ end }}
+{{-   if $values.externalSecrets.enabled }}
+{{-     $_ := set $template "spec" (deepCopy $pod) }}
+{{-     include "rcpt.renameSecrets" (dict "value" $template.spec "from" $values.secretName "to" "rcpt-migrate-secrets") }}
+{{-   end }}
 {{- else }}
 {{-   $_ := set $pod "containers" (concat $pod.containers $all.sidecars (dig "sidecars" list $role)) }}
 {{- end }}

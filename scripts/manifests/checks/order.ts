@@ -6,6 +6,7 @@ import {
   ends,
   type Finding,
   ofKind,
+  type PodSpec,
   placeOf,
   type Selector,
   selects,
@@ -34,6 +35,28 @@ const WEIGHT = "helm.sh/hook-weight";
 const isFirst = ({ metadata }: Document) => metadata.labels?.[PHASE] === "prepare";
 const waveOf = ({ metadata }: Document) => Number(metadata.annotations?.[WAVE] ?? 0);
 
+const secretsOf = (name?: string) => [`Secret/${name}`, `ExternalSecret/${name}`];
+
+/** Settings and secrets that a pod reads by variables or volumes. */
+function sourcesOf(pod: PodSpec): string[] {
+  const volumes = (pod.volumes ?? []).flatMap(({ configMap, secret, projected }) => [
+    `ConfigMap/${configMap?.name}`,
+    ...secretsOf(secret?.secretName),
+    ...(projected?.sources ?? []).flatMap((source) => [
+      `ConfigMap/${source.configMap?.name}`,
+      ...secretsOf(source.secret?.name),
+    ]),
+  ]);
+  const variables = containersOf(pod).flatMap(({ envFrom = [], env = [] }) => [
+    ...envFrom.flatMap(({ configMapRef, secretRef }) => [
+      `ConfigMap/${configMapRef?.name}`,
+      ...secretsOf(secretRef?.name),
+    ]),
+    ...env.flatMap(({ valueFrom }) => secretsOf(valueFrom?.secretKeyRef?.name)),
+  ]);
+  return [...volumes, ...variables];
+}
+
 /** Documents that the migration cannot run without. */
 function neededBy(documents: readonly Document[]): Document[] {
   const jobs = workloadsOf(documents).filter(ends);
@@ -41,12 +64,7 @@ function neededBy(documents: readonly Document[]): Document[] {
     jobs.flatMap(({ pod }) => [
       `ServiceAccount/${pod.serviceAccountName}`,
       `PriorityClass/${pod.priorityClassName}`,
-      ...(pod.volumes ?? []).map(({ configMap }) => `ConfigMap/${configMap?.name}`),
-      ...containersOf(pod).flatMap(({ envFrom = [], env = [] }) => [
-        ...envFrom.map(({ configMapRef }) => `ConfigMap/${configMapRef?.name}`),
-        ...env.map(({ valueFrom }) => `Secret/${valueFrom?.secretKeyRef?.name}`),
-        ...env.map(({ valueFrom }) => `ExternalSecret/${valueFrom?.secretKeyRef?.name}`),
-      ]),
+      ...sourcesOf(pod),
     ]),
   );
   const policies = ofKind<{ podSelector?: Selector; egress?: unknown }>(documents, "NetworkPolicy").filter(

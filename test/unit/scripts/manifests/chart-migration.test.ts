@@ -70,8 +70,83 @@ describe("the migration", { skip }, () => {
     assert.ok(text.includes('"company"') && !text.includes("rcpt-migrate-secrets"));
   });
 
+  it("reads the copy of a store's secrets wherever its pod reads them", async () => {
+    const source = { secret: { name: "company", items: [{ key: "ca.crt", path: "ca" }] } };
+    const added = {
+      envFrom: [{ secretRef: { name: "company" } }, { secretRef: { name: "other" } }],
+      volumes: [
+        { name: "files", secret: { secretName: "company" } },
+        { name: "more", projected: { sources: [source] } },
+      ],
+      initContainers: [
+        {
+          ...{ name: "proxy", image: "registry.example.com/proxy:1.0.0" },
+          env: [{ name: "URL", valueFrom: { secretKeyRef: { name: "company", key: "DATABASE_URL" } } }],
+        },
+      ],
+    };
+    const documents = await render({
+      preset: ["production"],
+      values: { secretName: "company", privateCa: { secretName: "company" }, pods: added },
+    });
+    assert.deepEqual(checkOrder(documents), []);
+    const text = JSON.stringify(podOf(documents));
+    assert.ok(!text.includes('"company"') && text.includes('"other"'), text);
+    for (const { document, pod } of workloadsOf(documents).filter((one) => one.document.kind !== "Job")) {
+      const read = JSON.stringify(pod);
+      assert.ok(read.includes('"company"') && !read.includes("rcpt-migrate-secrets"), document.metadata.name);
+    }
+    const job = podOf(documents);
+    const breaks: [string, () => void][] = [
+      ["envFrom", () => job.containers[0]?.envFrom?.push({ secretRef: { name: "company" } })],
+      ["a volume", () => job.volumes?.push({ name: "x", secret: { secretName: "company" } })],
+      ["a part of one", () => job.volumes?.push({ name: "x", projected: { sources: [source] } })],
+    ];
+    for (const [what, breakIt] of breaks) {
+      const before = structuredClone(job);
+      breakIt();
+      const found = checkOrder(documents).map(({ where }) => where);
+      assert.ok(found.includes("ExternalSecret/company"), what);
+      Object.assign(job, before);
+    }
+  });
+
+  const name = "rcpt";
+  const shared: [string, object, RegExp | null][] = [
+    [
+      "the chart makes for it, and deletes",
+      { migrate: { serviceAccount: { name } }, relay: { serviceAccount: { create: false, name } } },
+      /migrate\.serviceAccount\.name is rcpt, as relay\.serviceAccount\.name is/,
+    ],
+    [
+      "the chart makes for others, after it",
+      { migrate: { serviceAccount: { create: false, name } }, api: { serviceAccount: { name } } },
+      /Give it a name of its own, or make the account yourself/,
+    ],
+    [
+      "is there before",
+      {
+        migrate: { serviceAccount: { create: false, name } },
+        api: { serviceAccount: { create: false, name } },
+      },
+      null,
+    ],
+    [
+      "it has not, since it is left out",
+      { migrate: { enabled: false, serviceAccount: { name } }, api: { serviceAccount: { name } } },
+      null,
+    ],
+  ];
+  for (const [what, values, refused] of shared)
+    it(`${refused === null ? "may share" : "cannot share"} an account that ${what}`, async () => {
+      if (refused !== null) await assert.rejects(render({ values }), refused);
+      else await render({ values });
+    });
+
   it("has no part in a rollback: no object of the release is its own", async () => {
-    const kept = (await render({ preset: ["production"] })).filter((one) => !hooksOf([one]).length);
+    const values = { migrate: { extraEgress: [egress("10.9.0.0/24")] } };
+    const documents = await render({ preset: ["production"], values });
+    const kept = documents.filter((one) => !hooksOf([one]).length);
     assert.ok(!JSON.stringify(kept).includes("rcpt-migrate"));
   });
 

@@ -293,6 +293,15 @@ describe("what values do", { skip }, () => {
     assert.deepEqual(spec.tls[0]?.hosts, hosts);
   });
 
+  it("annotations of one's own take the place of ours", async () => {
+    const annotations = { "argocd.argoproj.io/sync-wave": "3" };
+    for (const [kind, values] of [
+      ["HTTPRoute", { gateway: { enabled: true, annotations } }],
+      ["Ingress", { ingress: { enabled: true, annotations } }],
+    ] as const)
+      assert.deepEqual(the(await render({ values }), kind, "rcpt-api").metadata.annotations, annotations);
+  });
+
   it("the least time to end is what checks ask for", async () => {
     const documents = await render({ values: { pods: { terminationGracePeriodSeconds: 57 } } });
     assert.deepEqual(checkDrain(documents), []);
