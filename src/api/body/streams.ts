@@ -7,8 +7,8 @@ import type { MaybePromise } from "../request/maybe-promise.ts";
 import { type BodyPace, createBodyPace } from "./body-pace.ts";
 import { type StreamWriter, sendStream } from "./stream-body.ts";
 
-/** The reason why a body was ended early. */
-class StreamCutOff extends Error {
+/** The reason why we ended a body early, which is no fault of ours. */
+export class StreamCutOff extends Error {
   override name = "Cut";
 }
 

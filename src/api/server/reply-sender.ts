@@ -6,7 +6,7 @@ import type { Clock } from "../../platform/time/clock.ts";
 import type { IncomingBody } from "../body/incoming-body.ts";
 import { answerEarly } from "../body/linger.ts";
 import { chargeRefusedBody } from "../body/refused-bodies.ts";
-import { createStreams, type Streams } from "../body/streams.ts";
+import { createStreams, StreamCutOff, type Streams } from "../body/streams.ts";
 import { createHeadTemplates, type HeadTemplates } from "../reply/head-template.ts";
 import { createHeldAnswers, type HeldAnswerLimits, type HeldAnswers } from "../reply/held-answers.ts";
 import { problemReply } from "../reply/problem.ts";
@@ -179,7 +179,7 @@ export class ReplySender {
 
   /** Starts the body. Its bytes are counted and its outcome is recorded when it ends. */
   #stream(exchange: HttpExchange, reply: HttpReply & { body: BodyStream }, options: WriteOptions): void {
-    const { log, clock } = this.#deps;
+    const { clock } = this.#deps;
     const { request, response } = exchange;
     let bytes = 0;
     response.onAborted(() => this.abort(exchange));
@@ -193,15 +193,19 @@ export class ReplySender {
         bytes += more;
       },
       onEnded: (error) => {
-        if (error !== null)
-          log.error(
-            { err: error, request_id: request.id, route: exchange.match?.route.path },
-            "a body broke off",
-          );
+        if (error !== null) this.#logBrokenOff(exchange, error);
         this.#finish(exchange, reply.status, bytes, error === null ? reply.code : "broken_off");
       },
       onReleased: () => reply.released?.(),
     });
+  }
+
+  /** That a client was too slow, or its credential revoked, is no error. */
+  #logBrokenOff({ request, match }: HttpExchange, error: unknown): void {
+    const { log } = this.#deps;
+    const seen = { request_id: request.id, route: match?.route.path };
+    if (error instanceof StreamCutOff) log.info({ ...seen, reason: error.message }, "a body was cut off");
+    else log.error({ ...seen, err: error }, "a body broke off");
   }
 
   #answerBeforeBody(

@@ -78,8 +78,11 @@ export const STREAM_LIMITS = {
   keptBytes: 1_048_576,
   /** Longer than uWebSockets.js lets a connection accept nothing (10 s, counted in steps of 4 s). */
   quietMs: 15_000,
-  /** The least that a client must take (see `pace` of LIMITS.http.answers): it holds a slot. The grace is longer than `quietMs`. */
-  pace: { bytesPerS: 16_384, graceMs: 20_000, lookMs: 1_000 },
+  /**
+   * The least that a client must take (see `pace` of LIMITS.http.answers): it holds a slot. The grace is longer than `keptBytes` take
+   * at that rate, and `quietMs` after them: nothing is sent meanwhile, so what the client takes is not seen.
+   */
+  pace: { bytesPerS: 16_384, graceMs: 80_000, lookMs: 1_000 },
   /** Sent in one tick. */
   turnBytes: 1_048_576,
   /** Sending stops about this long after the credential is revoked. */

@@ -247,7 +247,7 @@ describe("a streamed body", () => {
     for (const endless of [true, false]) {
       isRevoked = false;
       const makeBody = (): BodyStream => ({ bytes: null, endless, open: neverEnding });
-      const { produced, ask } = await serve(t, makeBody, gate);
+      const { server, produced, ask } = await serve(t, makeBody, gate);
       const socket = await ask();
       const parts: Buffer[] = [];
       socket.on("data", (part) => parts.push(part));
@@ -259,6 +259,11 @@ describe("a streamed body", () => {
       if (endless) await until("the last chunk", whole);
       else await until("it is closed", () => socket.destroyed);
       assert.equal(whole(), endless);
+      const told = server.logged.filter(({ message }) => /^a body/.test(String(message)));
+      assert.deepEqual(
+        told.map(({ level, message, reason, err }) => [level, message, reason, err]),
+        endless ? [] : [["info", "a body was cut off", "the credential was revoked", undefined]],
+      );
     }
   });
 

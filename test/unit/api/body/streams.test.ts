@@ -9,8 +9,8 @@ import { UwsConnection } from "../../../support/uws-connection.ts";
 
 const { pace, chunkBytes, keptBytes } = LIMITS.http.streams;
 
-/** Streams a body to a client that takes so many bytes a second, for five minutes. */
-async function streamTo(bytesPerS: number, body: BodyStream) {
+/** Streams a body to a client that takes so many bytes a second, in so many reads, for five minutes. */
+async function streamTo(bytesPerS: number, body: BodyStream, readsPerS = 1) {
   const clock = createFakeClock();
   const streams = createStreams({ authenticate: () => actorFor("team_1"), clock, onCount: () => undefined });
   const connection = Object.assign(new UwsConnection(4 * chunkBytes), {
@@ -34,8 +34,10 @@ async function streamTo(bytesPerS: number, body: BodyStream) {
   });
   while (seen.seconds < 300 && seen.released === 0) {
     seen.seconds += 1;
-    await clock.advanceAsync(1_000);
-    if (bytesPerS > 0) connection.read(bytesPerS);
+    for (let reads = 0; reads < readsPerS; reads++) {
+      await clock.advanceAsync(1_000 / readsPerS);
+      connection.read(bytesPerS / readsPerS);
+    }
   }
   leave();
   return { ...seen, closed: connection.closed };
@@ -58,6 +60,12 @@ describe("a streamed body", () => {
 
   it("goes on for a client that takes twice the least", async () => {
     const { seconds, released } = await streamTo(2 * pace.bytesPerS, { bytes: null, open: endlessPieces });
+    assert.deepEqual([seconds, released], [300, 0]);
+  });
+
+  it("goes on for a client that takes that in small reads, after each of which more is kept for it", async () => {
+    const body = { bytes: null, open: endlessPieces };
+    const { seconds, released } = await streamTo(2 * pace.bytesPerS, body, 32);
     assert.deepEqual([seconds, released], [300, 0]);
   });
 
