@@ -9,6 +9,7 @@ import { readDomains } from "../src/features/overrides/read-domains.ts";
 import { type PreviewInput, readPreview } from "../src/features/uploads/read-preview.ts";
 import { readsOver } from "../src/features/uploads/remote-bytes.ts";
 import { captureOutcome, type TaskOutcome, type ThreadTask } from "../src/platform/request-thread.ts";
+import { systemClock } from "../src/platform/time/clock.ts";
 
 function bufferOf({ buffer, byteOffset, length }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, length);
@@ -37,5 +38,5 @@ const TASKS: Record<string, (input: never) => unknown> = {
 export default function request({ task, input }: ThreadTask): Promise<TaskOutcome<unknown>> {
   const work = TASKS[task];
   if (work === undefined) throw new Error(`there is no task ${task}`);
-  return captureOutcome(() => work(input as never));
+  return captureOutcome(() => work(input as never), systemClock);
 }

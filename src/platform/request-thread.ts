@@ -8,19 +8,26 @@ import { createTeamSlots, type TeamSlots } from "./team-slots.ts";
 import type { Clock } from "./time/clock.ts";
 import { createDailyTime } from "./time/daily-time.ts";
 
-/** The outcome of a task that did not crash: an AppError would lose its class between threads. */
-export type TaskOutcome<T> = { value: T } | { refusal: PackedRefusal };
+/** The outcome of a task that did not crash: an AppError would lose its class between threads. `tookMs`: of its work alone. */
+export type TaskOutcome<T> = ({ value: T } | { refusal: PackedRefusal }) & { tookMs: number };
 
 type PackedRefusal = { code: ErrorCode; detail: string } & Omit<AppErrorOptions, "cause">;
 
 /** The thread's side: the result or refusal of `work`, as plain data. */
-export async function captureOutcome<T>(work: () => T | Promise<T>): Promise<TaskOutcome<T>> {
+export async function captureOutcome<T>(
+  work: () => T | Promise<T>,
+  clock: Pick<Clock, "monotonic">,
+): Promise<TaskOutcome<T>> {
+  const startedMs = clock.monotonic();
+  const tookMs = () => clock.monotonic() - startedMs;
   try {
-    return { value: await work() };
+    const value = await work();
+    return { value, tookMs: tookMs() };
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     const { code, message: detail, errors, candidates, retryAfterS, headers } = error;
     return {
+      tookMs: tookMs(),
       refusal: {
         code,
         detail,
@@ -113,7 +120,7 @@ function createTaskSlots({ tasks, tasksPerShare, tasksKept }: RequestThreadLimit
 
 /** Runs tasks in a thread that starts with the first of them. */
 interface TaskRunner {
-  run(task: string, input: unknown, transfer: readonly Sendable[]): Promise<unknown>;
+  run(task: string, input: unknown, transfer: readonly Sendable[]): Promise<TaskOutcome<unknown>>;
   close(): Promise<void>;
 }
 
@@ -149,24 +156,27 @@ function createTaskRunner({ clock, log, file }: RequestThreadDeps, limits: Reque
       if (closed) throw new AppError("unavailable", "This process is shutting down.", { retryAfterS: 1 });
       pool ??= startPool();
       const running = pool;
-      let outcome: TaskOutcome<unknown>;
       try {
-        outcome = await inTime(
+        return await inTime(
           running.run({ task, input } satisfies ThreadTask, { transferList: [...transfer] }),
         );
       } catch (cause) {
         drop(running);
         throw new Error(`the request thread failed at ${task}`, { cause });
       }
-      if ("value" in outcome) return outcome.value;
-      const { code, detail, ...options } = outcome.refusal;
-      throw new AppError(code, detail, options);
     },
     async close() {
       closed = true;
       await pool?.destroy();
     },
   };
+}
+
+/** @throws AppError the refusal */
+function resultOf(outcome: TaskOutcome<unknown>): unknown {
+  if ("value" in outcome) return outcome.value;
+  const { code, detail, ...options } = outcome.refusal;
+  throw new AppError(code, detail, options);
 }
 
 export function createRequestThread(deps: RequestThreadDeps): RequestThread {
@@ -185,13 +195,17 @@ export function createRequestThread(deps: RequestThreadDeps): RequestThread {
     );
   }
 
-  async function runTimed(share: string, run: () => Promise<unknown>): Promise<unknown> {
+  /** Charges what the thread measured: not its start. A task that has no outcome, since it was given up, all its time. */
+  async function runTimed(share: string, run: () => Promise<TaskOutcome<unknown>>): Promise<unknown> {
     requireTime(share);
     const startedMs = deps.clock.monotonic();
+    let tookMs: number | null = null;
     try {
-      return await run();
+      const outcome = await run();
+      tookMs = outcome.tookMs;
+      return resultOf(outcome);
     } finally {
-      taken.add(share, deps.clock.monotonic() - startedMs);
+      taken.add(share, tookMs ?? deps.clock.monotonic() - startedMs);
     }
   }
 

@@ -13,12 +13,13 @@ import {
 import { systemClock } from "../../../src/platform/time/clock.ts";
 import { createFakeClock } from "../../support/fake-clock.ts";
 
-/** Tasks that a thread does, well or badly. */
+/** Tasks that a thread does, well or badly; each with an outcome took a second. */
 const TASKS = `
+const tookMs = 1_000;
 const tasks = {
-  add: ({ a, b }) => ({ value: a + b }),
-  sum: ({ bytes }) => ({ value: bytes.reduce((all, byte) => all + byte, 0) }),
-  refuse: () => ({ refusal: { code: "malformed_json", detail: "no", errors: [{ path: "a", message: "b" }] } }),
+  add: ({ a, b }) => ({ tookMs, value: a + b }),
+  sum: ({ bytes }) => ({ tookMs, value: bytes.reduce((all, byte) => all + byte, 0) }),
+  refuse: () => ({ tookMs, refusal: { code: "malformed_json", detail: "no", errors: [{ path: "a", message: "b" }] } }),
   fail: () => { throw new Error("a fault of the task"); },
   die: () => process.exit(7),
   fill: () => { const kept = []; for (;;) kept.push(new Array(1e5).fill(kept.length)); },
@@ -142,9 +143,7 @@ describe("the request thread", () => {
 
   it("gives a share its time of the day, whatever comes of its tasks, and other shares theirs", async (t) => {
     const fake = createFakeClock();
-    let tookMs = 0;
-    // Each task takes a second by this clock.
-    const clock = { ...systemClock, now: fake.now, monotonic: () => (tookMs += 1_000) };
+    const clock = { ...systemClock, now: fake.now };
     const thread = threadOf(t, { shareMsPerDay: 2_000 }, { clock });
     const isUsedUp = (error: unknown) => error instanceof AppError && error.code === "limit_reached";
     await thread.run("add", { a: 1, b: 1 }, ours());
@@ -157,15 +156,23 @@ describe("the request thread", () => {
   });
 
   it("does not begin what waits when the share's time is used up meanwhile", async (t) => {
-    let tookMs = 0;
-    const clock = { ...systemClock, monotonic: () => (tookMs += 1_000) };
-    const thread = threadOf(t, { shareMsPerDay: 1 }, { clock });
+    const thread = threadOf(t, { shareMsPerDay: 1 });
     const both = [thread.run("add", { a: 1, b: 1 }, ours()), thread.run("add", { a: 1, b: 1 }, ours())];
     const settled = await Promise.allSettled(both);
     assert.deepEqual(
       settled.map(({ status }) => status),
       ["fulfilled", "rejected"],
     );
+  });
+
+  it("charges a share what its tasks took in the thread, not the thread's start, and one without an outcome all", async (t) => {
+    let nowMs = 0;
+    // By this clock 100 s pass whenever it is asked.
+    const clock = { ...systemClock, monotonic: () => (nowMs += 100_000) };
+    const thread = threadOf(t, { shareMsPerDay: 50_000 }, { clock });
+    for (let i = 0; i < 3; i++) assert.equal(await thread.run("add", { a: 1, b: i }, ours()), 1 + i);
+    await assert.rejects(thread.run("fail", {}, ours()), /failed at fail/);
+    await assert.rejects(thread.run("add", { a: 1, b: 1 }, ours()), { code: "limit_reached" });
   });
 
   it("fails what is under way, and what waits, when it is closed", async (t) => {
@@ -183,11 +190,17 @@ describe("the request thread", () => {
 
 describe("the outcome of a task", () => {
   it("is what it returns, or its refusal as plain data", async () => {
-    assert.deepEqual(await captureOutcome(() => 1), { value: 1 });
+    const clock = createFakeClock();
+    const work = () => {
+      clock.advance(20);
+      return 1;
+    };
+    assert.deepEqual(await captureOutcome(work, clock), { value: 1, tookMs: 20 });
     const refused = () => {
       throw new AppError("overloaded", "later", { retryAfterS: 2 });
     };
-    assert.deepEqual(structuredClone(await captureOutcome(refused)), {
+    assert.deepEqual(structuredClone(await captureOutcome(refused, clock)), {
+      tookMs: 0,
       refusal: { code: "overloaded", detail: "later", retryAfterS: 2 },
     });
   });
@@ -196,7 +209,7 @@ describe("the outcome of a task", () => {
     await assert.rejects(
       captureOutcome(() => {
         throw new TypeError("a fault");
-      }),
+      }, createFakeClock()),
       TypeError,
     );
   });
