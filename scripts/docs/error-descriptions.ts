@@ -43,7 +43,7 @@ export const ERROR_DESCRIPTIONS: Readonly<Record<Exclude<ErrorCode, JobErrorCode
   billing_unconfigured: "The operator has not set up billing.",
   feature_unconfigured: "The operator has not configured what this needs (object storage, `SECRETS_KEY`).",
   overloaded:
-    "The process has too much to do, or holds too many large answers that you have not read yet. Try again after " +
+    "The process has too much to do; or, to a GET, it holds too many large answers that you have not read yet. Try again after " +
     "`Retry-After`; nothing was charged.",
   unavailable: "A store cannot be reached. Try again after `Retry-After`.",
 };

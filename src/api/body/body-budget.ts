@@ -14,6 +14,8 @@ export interface BudgetLimits {
 export interface BodyAccount {
   /** False: nothing was taken, the account's share or the budget is used up. */
   take(bytes: number): boolean;
+  /** Takes them in any case: the next `take` finds the limits exceeded. */
+  charge(bytes: number): void;
   giveBack(bytes: number): void;
 }
 
@@ -43,24 +45,24 @@ export function createBodyBudget(limits: BudgetLimits): BodyBudget {
     else held.delete(key);
   }
 
+  function add(key: string, site: string | null, bytes: number): void {
+    if (bytes === 0) return;
+    used += bytes;
+    set(key, heldBy(key) + bytes);
+    set(site, heldBy(site) + bytes);
+  }
+
   return {
     accountOf: (key, site = null) => ({
       take(bytes) {
         const own = heldBy(key) + bytes;
-        const ofSite = heldBy(site) + bytes;
-        if (own > accountBytes || ofSite > siteBytes) return false;
+        if (own > accountBytes || heldBy(site) + bytes > siteBytes) return false;
         if (used + bytes > (own <= littleBytes ? allBytes : openBytes)) return false;
-        used += bytes;
-        set(key, own);
-        set(site, ofSite);
+        add(key, site, bytes);
         return true;
       },
-      giveBack(bytes) {
-        if (bytes === 0) return;
-        used -= bytes;
-        set(key, heldBy(key) - bytes);
-        set(site, heldBy(site) - bytes);
-      },
+      charge: (bytes) => add(key, site, bytes),
+      giveBack: (bytes) => add(key, site, -bytes),
     }),
   };
 }

@@ -61,13 +61,18 @@ export function createHeldAnswers(clock: Clock, limits: HeldAnswerLimits) {
   const budget = createBodyBudget(limits);
   const pace = createBodyPace(clock, limits.pace);
   return {
-    /** @returns null: the answer needs no memory of its own. @throws AppError `overloaded` */
-    hold(reply: HttpReply, { actor }: Pick<HttpRequest, "actor">): HeldAnswer | null {
+    /**
+     * @returns null: the answer needs no memory of its own
+     * @throws AppError `overloaded`, for a read. What may have changed something was done: its client must get the answer, and what
+     *   that takes over the limits is missing for the share's next reads.
+     */
+    hold(reply: HttpReply, { actor, method }: Pick<HttpRequest, "actor" | "method">): HeldAnswer | null {
       const bytes = copiedBytes(reply);
       if (bytes === 0) return null;
       // Without a credential there are no long texts, only bytes that all clients share.
       const account = budget.accountOf(actor === null ? "" : shareKey(actor));
-      if (!account.take(bytes)) throw NOT_READ;
+      if (method !== "GET") account.charge(bytes);
+      else if (!account.take(bytes)) throw NOT_READ;
       return new HeldAnswer(account, bytes, pace);
     },
   };

@@ -1,13 +1,14 @@
 /**
- * Answers over `LIMITS.http.bufferedBytes`, each held until its client has taken it. A share (`shareKey`) has room for six pages of
- * a hundred jobs with all the metadata that they may have; the kept part for 64 teams with `littleBytes` each. A client may be
+ * Answers over `LIMITS.http.bufferedBytes`, each held until its client has taken it. A share (`shareKey`) has room for three
+ * pages of a hundred jobs with all the metadata that they may have (1.3 MB); the kept part has one for each of 23 shares, when
+ * eight hold the rest. A client may be
  * `graceMs` behind `bytesPerS`, then its connection is closed: the time after which uWebSockets.js closes one that takes nothing.
  */
 export const ANSWER_LIMITS = {
   bytes: 67_108_864,
-  share: 1 / 8,
-  keptShare: 1 / 4,
-  littleBytes: 262_144,
+  share: 1 / 16,
+  keptShare: 1 / 2,
+  littleBytes: 1_400_000,
   pace: { bytesPerS: 16_384, graceMs: 10_000, lookMs: 1_000 },
 } as const;
 

@@ -44,16 +44,16 @@ describe("the memory for bodies without a credential", () => {
     for (const server of servers) await server.close();
   });
 
-  async function serve() {
+  async function serve(kept = {}) {
     const server = await startServer({
       extraRoutes: [entryRoute(), notifyRoute],
       trustedProxies: ["127.0.0.1"],
-      limits: { bodies },
+      limits: { bodies: { ...bodies, unauthenticated: { ...bodies.unauthenticated, ...kept } } },
     });
     servers.push(server);
-    const post = async (from: string, path = "/v1/enter") => {
+    const post = async (from: string, path = "/v1/enter", body = BODY) => {
       const fields = [`POST ${path} HTTP/1.1`, JSON_TYPE, `X-Forwarded-For: ${from}`];
-      return (await exchange(server.port, [...fields, `Content-Length: ${BODY.length}`], BODY)).status;
+      return (await exchange(server.port, [...fields, `Content-Length: ${body.length}`], body)).status;
     };
     /** Begins bodies that are not ended, each from an address of its own. */
     const hold = (addresses: string[]) =>
@@ -74,6 +74,15 @@ describe("the memory for bodies without a credential", () => {
     assert.equal(await post("192.0.2.1"), 201);
     for (const client of held) client.destroy();
     await until("it is free", async () => (await post("2001:db8:1:3::1")) === 201);
+  });
+
+  it("has a part for small bodies, which large ones do not use up", async () => {
+    const { post, hold } = await serve({ keptShare: 1 / 8, littleBytes: 4_096 });
+    const held = hold(Array.from({ length: 7 }, (_, i) => `192.0.2.${i}`));
+    await until("the rest is used up", async () => (await post("198.51.100.1")) === 503);
+    assert.equal(await post("198.51.100.1", "/v1/enter", '{"label":"x"}'), 201);
+    for (const client of held) client.destroy();
+    await until("it is free", async () => (await post("198.51.100.1")) === 201);
   });
 
   it("is not that of signed notifications", async () => {

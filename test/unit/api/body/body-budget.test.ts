@@ -19,6 +19,16 @@ it("an account holds its share of a budget, all together no more than that, and 
   assert.equal(a.take(50) && b.take(50), true);
 });
 
+it("what is charged in any case counts, and is given back", () => {
+  const budget = createBodyBudget({ bytes: 100, share: 0.5 });
+  const [a, b] = [budget.accountOf("a"), budget.accountOf("b")];
+  a.charge(80);
+  assert.equal(a.take(1), false);
+  assert.equal(b.take(21), false, "the budget is used up");
+  a.giveBack(80);
+  assert.equal(a.take(50) && b.take(50), true);
+});
+
 it("its kept part is for accounts with little", () => {
   const budget = createBodyBudget({ bytes: 100, share: 0.5, keptShare: 0.2, littleBytes: 10 });
   const [a, b, c] = [budget.accountOf("a"), budget.accountOf("b"), budget.accountOf("c")];

@@ -9,27 +9,31 @@ import { actorFor } from "../../../support/store.ts";
 const { answers } = LIMITS.http;
 /** What a list of a hundred jobs has, with 8 KB of metadata each. */
 const PAGE = new HttpReply(200, "x".repeat(1_300_000));
-const ofTeam = (teamId: string) => ({ actor: actorFor(teamId) });
+const ofTeam = (teamId: string, method = "GET") => ({ actor: actorFor(teamId), method });
 
 describe("large answers", () => {
-  it("of a share are bounded, and those of other shares leave room for small pages", () => {
+  it("of a share are bounded, and eight full ones leave room for the largest page of each of many others", () => {
     const held = createHeldAnswers(createFakeClock(), answers);
-    /** Until there is no more room. */
+    /** Until there is no more room. @returns pages */
     const fill = (team: string) => {
-      let count = 0;
-      for (;;)
+      for (let count = 0; ; count++)
         try {
           held.hold(PAGE, ofTeam(team));
-          count += 1;
         } catch (error) {
           assert.equal((error as { code?: string }).code, "overloaded");
           return count;
         }
     };
-    assert.equal(fill("team_1"), 6);
-    for (let i = 2; i < 100; i++) fill(`team_${i}`);
-    assert.equal(fill("team_100"), 0);
-    assert.ok(held.hold(new HttpReply(200, "x".repeat(200_000)), ofTeam("team_100")));
+    for (let i = 1; i <= 8; i++) assert.equal(fill(`team_${i}`), 3);
+    for (let i = 9; i <= 30; i++) assert.equal(fill(`team_${i}`), 1);
+  });
+
+  it("to what may have changed something are never refused, and count for the next reads", () => {
+    const held = createHeldAnswers(createFakeClock(), answers);
+    const done = Array.from({ length: 4 }, () => held.hold(PAGE, ofTeam("team_1", "POST")));
+    assert.throws(() => held.hold(PAGE, ofTeam("team_1")), { code: "overloaded" });
+    for (const answer of done) answer?.ended();
+    assert.ok(held.hold(PAGE, ofTeam("team_1")));
   });
 
   it("give their memory back when they have ended", () => {
@@ -48,7 +52,10 @@ describe("large answers", () => {
   it("are texts: what is short, or is bytes that all clients share, needs no memory", () => {
     const held = createHeldAnswers(createFakeClock(), { ...answers, bytes: 0 });
     assert.equal(held.hold(new HttpReply(200, "{}"), ofTeam("team_1")), null);
-    assert.equal(held.hold(new HttpReply(200, Buffer.alloc(1_000_000)), { actor: null }), null);
+    assert.equal(
+      held.hold(new HttpReply(200, Buffer.alloc(1_000_000)), { actor: null, method: "GET" }),
+      null,
+    );
     assert.equal(held.hold(new HttpReply(204, null), ofTeam("team_1")), null);
   });
 
