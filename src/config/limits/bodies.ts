@@ -16,10 +16,10 @@ export const ANSWER_LIMITS = {
 export const BODY_LIMITS = {
   /**
    * Collected bodies. A team has two shares (`shareKey`): a third together. Each fits the largest inline list, also as gzip that
-   * halves it; an address's share fits 64 bodies of the usual limit. The kept part (`keptShare`) fits 64 teams with
-   * `littleBytes` each, or as many addresses: it takes so many to keep another one out.
+   * halves it, and the largest files of bounces that it may send at once; an address's share fits 64 bodies of the usual limit. The
+   * kept part (`keptShare`) fits 80 teams with `littleBytes` each, or 64 addresses: it takes so many to keep another one out.
    */
-  teams: { bytes: 100_663_296, share: 1 / 6, keptShare: 1 / 6, littleBytes: 262_144 },
+  teams: { bytes: 125_829_120, share: 1 / 6, keptShare: 1 / 6, littleBytes: 262_144 },
   unauthenticated: {
     bytes: 16_777_216,
     share: 1 / 16,

@@ -16,9 +16,10 @@ export const FEEDBACK_LIMITS = {
   fileBytes: 10_485_760,
   /**
    * Files being received, read or stored: by a process, of a share (`shareKey`), and those kept for shares that send none. Their
-   * memory is bounded with that of other bodies, so that few teams whose files come slowly do not keep the others out.
+   * memory is bounded with that of other bodies, so that few teams whose files come slowly do not keep the others out. The thread
+   * that reads them has a task for each.
    */
-  files: { streamed: 64, streamedPerTeam: 2, streamedKept: 32 },
+  files: { streamed: 32, streamedPerTeam: 2, streamedKept: 16 },
   /**
    * A file is read no further than any of these: seconds, and less memory than the thread has. Its messages may take `slowMailMs`
    * over `mailMs` each: some are made to take a second, and other teams' reports wait. A bounce takes a quarter of a

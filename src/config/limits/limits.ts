@@ -64,7 +64,7 @@ export const LIMITS = {
    * `eventsPerTeamDay` take 15 s of CPU, a minute on a node that is overloaded fourfold.
    */
   feedbackThread: {
-    ...{ tasks: 32, tasksPerShare: 2, tasksKept: 8 },
+    ...{ tasks: 32, tasksPerShare: 2, tasksKept: 16 },
     ...{ taskMs: 30_000, shareMsPerDay: 120_000, idleMs: 60_000, heapMb: 192 },
   },
   /** The thread that reads uploads for previews, which waits for object storage meanwhile. LIMITS.uploads.previews bounds its tasks. */

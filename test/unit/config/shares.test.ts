@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { createGrowingBuffer } from "../../../src/api/body/body.ts";
 import { createBodyBudget } from "../../../src/api/body/body-budget.ts";
 import { LIMITS } from "../../../src/config/limits/limits.ts";
 import { createTeamSlots, tooMany } from "../../../src/platform/team-slots.ts";
@@ -50,6 +51,21 @@ describe("the two shares of a team", () => {
       while (account.take(1_048_576));
     }
     assert.ok(budget.accountOf("another").take(65_536));
+  });
+
+  it("each fit as many files of bounces at once as they may send", () => {
+    const account = createBodyBudget(LIMITS.http.bodies.teams).accountOf("share");
+    const piece = Buffer.alloc(65_536);
+    for (let file = 0; file < files.streamedPerTeam; file++) {
+      const buffer = createGrowingBuffer(LIMITS.feedback.fileBytes, account);
+      while (buffer.length < LIMITS.feedback.fileBytes) assert.ok(buffer.append(piece));
+    }
+  });
+
+  it("have a task for each file of bounces that they may send", () => {
+    assert.ok(files.streamedPerTeam <= feedbackThread.tasksPerShare);
+    assert.ok(files.streamed <= feedbackThread.tasks);
+    assert.ok(files.streamed - files.streamedKept <= feedbackThread.tasks - feedbackThread.tasksKept);
   });
 
   it("each fit the largest inline list, also as gzip that halves it", () =>
