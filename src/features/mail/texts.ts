@@ -9,7 +9,7 @@ import type { Mail } from "./queue.ts";
 
 export interface LinkParts {
   token: string;
-  /** Whom the link is for: the page shows it, so that a password manager keeps the password under it. */
+  /** Address of the user that the link is sent to: the page shows it, so that a password manager keeps the password under it. */
   email: string;
   /** The name of the team that the page shows; null: it shows none. */
   team?: string | null;

@@ -167,7 +167,7 @@ export async function* openRead(
   }
 }
 
-/** Who asks for an object's state. */
+/** Options of a look at an object's state. */
 export interface LookAsk {
   /** Whose turn it uses (`Semaphore`): a team's share (`shareKey`); absent: one for all such callers. */
   share?: string;

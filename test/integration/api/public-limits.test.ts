@@ -28,7 +28,7 @@ describe("the rate of a client's address", () => {
     return { status: reply.status, limits: limitFields(headers) };
   }
 
-  it("is told by each answer of a route that it is taken from, the refusal too", async () => {
+  it("is in each answer of a route that it is taken from, the refusal too", async () => {
     const left = (r: number) => ({ client: { q: 500, w: 10, r, t: 1 } });
     assert.deepEqual(await enter("192.0.2.1"), { status: 201, limits: left(499) });
     assert.deepEqual(await enter("192.0.2.1", "{}"), { status: 400, limits: left(498) });

@@ -162,7 +162,7 @@ describe("the portal", () => {
 });
 
 describe("the usage", () => {
-  it("is told for today and by day, by the customs of its reader, and saved as a file", async (t) => {
+  it("is shown for today and by day, by the customs of its reader, and saved as a file", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
     const { session } = await site.owner();
     const home = { locale: "de-DE", timezoneId: "Asia/Kolkata" };
