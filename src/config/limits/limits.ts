@@ -67,8 +67,12 @@ export const LIMITS = {
     ...{ tasks: 32, tasksPerShare: 2, tasksKept: 16 },
     ...{ taskMs: 30_000, shareMsPerDay: 120_000, idleMs: 60_000, heapMb: 192 },
   },
-  /** The thread that reads uploads for previews, which waits for object storage meanwhile. LIMITS.uploads.previews bounds its tasks. */
-  previewThread: { tasks: 16, tasksPerShare: 16, tasksKept: 0, taskMs: 30_000, idleMs: 60_000, heapMb: 192 },
+  /**
+   * The thread that reads uploads for previews, which waits for object storage meanwhile. LIMITS.uploads.previews bounds its tasks.
+   * 8 MiB of a sheet with 8 MiB of strings take less than 24 MB; a workbook made to fill its heap, by 15 MiB of relationships, takes
+   * twice the time in 64 MB.
+   */
+  previewThread: { tasks: 16, tasksPerShare: 16, tasksKept: 0, taskMs: 30_000, idleMs: 60_000, heapMb: 96 },
   dns: DNS_LIMITS,
   smtp: SMTP_LIMITS,
   slots: SLOTS_LIMITS,
