@@ -33,9 +33,16 @@ const LONG_MS = 60_000;
  */
 export function waitForPostgres(t: Closer): void {
   changeLimits(t, {
-    postgres: { connectTimeoutMs: LONG_MS, statementTimeoutMs: LONG_MS, teamWaitMs: LONG_MS },
+    postgres: {
+      ...{ connectTimeoutMs: LONG_MS, statementTimeoutMs: LONG_MS },
+      ...{ teamWaitMs: LONG_MS, readWaitMs: LONG_MS },
+    },
     keys: { lookupTimeoutMs: LONG_MS },
-    quota: { ledgerTimeoutMs: LONG_MS, waitMs: LONG_MS },
+    quota: {
+      ...{ ledgerTimeoutMs: LONG_MS, waitMs: LONG_MS },
+      // A lease is used from its request on, and must be usable when its answer comes late.
+      ...{ leaseUseMs: 2 * LONG_MS, leaseTtlMs: 3 * LONG_MS },
+    },
     idempotency: { claimTimeoutMs: LONG_MS },
   });
 }
