@@ -153,7 +153,8 @@ describe("quota", () => {
   it("is charged for what a cancelled job has answered, and no more", async () => {
     const { rowsPerChunk } = LIMITS.bulk;
     const team = await deployment.team("enterprise", { dailyQuota: 2_000 });
-    // Answered at once, but their results cannot be stored. Rows at a mail server that is held would run into a timeout.
+    // Answered at once, but their results cannot be stored. Rows at a mail server that is held could run into a timeout before
+    // the first chunk is answered.
     const stuck = Array.from({ length: 10 }, (_, i) => `exists-held${i}@nowhere.test`);
     storage.setFaults((request) => (isShardOf(1)(request) ? { status: 503 } : null));
     try {
@@ -175,6 +176,25 @@ describe("quota", () => {
       assert.deepEqual([again.status, again.body.code], [409, "job_finished"]);
     } finally {
       storage.setFaults(() => null);
+    }
+  });
+
+  it("is not charged for rows about which a cancelled job's mail server was being asked", async () => {
+    const team = await deployment.team("enterprise", { dailyQuota: 20 });
+    const host = deployment.world.host("mx.lockstep.test");
+    host.hold("rcpt");
+    try {
+      const rows = Array.from({ length: 10 }, (_, i) => `exists-asked${i}@lockstep.test`);
+      const job = await submitted(one, team.liveKey, rows);
+      await until("a row is asked about", () => host.account.held > 0);
+      assert.deepEqual(await ledgerState(deployment, team.id), { used: 0, held: 10, leased: 0 });
+      const { status, body } = await two.send("POST", `/v1/bulk-jobs/${job.id}/cancel`, {
+        key: team.liveKey,
+      });
+      assert.deepEqual([status, body.status, body.progress], [200, "cancelled", 0]);
+      assert.deepEqual(await ledgerState(deployment, team.id), { used: 0, held: 0, leased: 0 });
+    } finally {
+      host.release();
     }
   });
 });
