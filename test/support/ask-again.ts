@@ -8,22 +8,17 @@ interface Answered {
 }
 
 /** Whether an answer is a 503 for want of a store. */
-export const isUnavailable = ({ status, body }: Answered) =>
+const isUnavailable = ({ status, body }: Answered) =>
   status === 503 && (body as { code?: unknown } | null)?.code === "unavailable";
 
 /**
  * Asks until the answer is not refused for want of a store, which has to say when to come again: on a busy machine Postgres
  * may take longer than a request waits. For tests in which that is no result, about processes whose own bounds hold.
- *
- * @param isExcused narrows the refusals after which it is asked again
  */
-export function askAgain<T extends Answered>(
-  ask: () => Promise<T>,
-  isExcused: (answer: T) => boolean = isUnavailable,
-): Promise<T> {
+export function askAgain<T extends Answered>(ask: () => Promise<T>): Promise<T> {
   return until("another answer than 503", async () => {
     const answer = await ask();
-    if (!isExcused(answer)) return answer;
+    if (!isUnavailable(answer)) return answer;
     assert.ok(Number(answer.headers.get("retry-after")) >= 1, "a 503 says when to come again");
     return null;
   });

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, it } from "node:test";
 import { LIMITS } from "../../../src/config/limits/limits.ts";
-import { quotaUnavailable } from "../../../src/features/quota/team-quota.ts";
-import { askAgain, isUnavailable } from "../../support/ask-again.ts";
 import { testObjects } from "../../support/embedded.ts";
+import { waitForPostgres } from "../../support/limits.ts";
 import { type Load, type Sample, startLoad, tally } from "../../support/load.ts";
 import { type OwnRedis, startOwnRedis } from "../../support/own-services.ts";
 import { createDeployment, type TestApi, type TestDeployment } from "../../support/service.ts";
@@ -16,6 +15,7 @@ const closing = createClosing();
 let deployment: TestDeployment;
 let redis: OwnRedis;
 const gates = {} as Record<"redis" | "postgres" | "objects", TcpGate>;
+let startApis: () => Promise<[TestApi, TestApi]>;
 let apis: [TestApi, TestApi];
 let key: string;
 
@@ -39,8 +39,9 @@ before(async () => {
     S3_ACCESS_KEY_ID: objects.accessKeyId,
     S3_SECRET_ACCESS_KEY: objects.secretAccessKey,
   };
-  apis = await Promise.all([deployment.startApi(settings), deployment.startApi(settings)]);
-  closing.after(() => Promise.all(apis.map((api) => api.stop())).then(() => undefined));
+  startApis = () => Promise.all([deployment.startApi(settings), deployment.startApi(settings)]);
+  apis = await startApis();
+  closing.after(() => stop(apis));
   key = (await deployment.team("enterprise")).liveKey;
 });
 after(closing.close);
@@ -49,6 +50,10 @@ afterEach(async () => {
   for (const gate of Object.values(gates)) gate.open();
   for (const api of apis) await reports(api, 200, "ready", {});
 });
+
+async function stop(those: readonly TestApi[]): Promise<void> {
+  await Promise.all(those.map((api) => api.stop()));
+}
 
 /** Faults of a connection. */
 const OUTAGES = [
@@ -71,32 +76,33 @@ let fresh = 0;
 const newAddress = () => `exists-o${fresh++}@plain.test`;
 
 /** Half of the requests are for a cached address, half for new ones. */
-function trafficOn(api: TestApi, ofKey: string, verify: TestApi["verify"] = api.verify): Load {
+function trafficOn(api: TestApi, ofKey: string): Load {
   let turn = 0;
-  return startLoad(4, () => verify(ofKey, turn++ % 2 === 0 ? "exists@plain.test" : newAddress()));
+  return startLoad(4, () => api.verify(ofKey, turn++ % 2 === 0 ? "exists@plain.test" : newAddress()));
 }
 
-/** What is said while the quota's ledger does not answer. That asks Postgres alone. */
-const LEDGER_IS_SILENT = quotaUnavailable().message;
-
 /**
- * Asks again if a busy machine's Postgres is too slow to lease units: not after any other 503, which what is away may have
- * caused.
+ * Gives the tests of the calling suite, in which Postgres is there, processes that wait for it as long as it takes. With
+ * their own bounds they refuse with 503 on a busy machine too.
  */
-const verifyAt =
-  (api: TestApi): TestApi["verify"] =>
-  (...request) =>
-    askAgain(
-      () => api.verify(...request),
-      (answer) => isUnavailable(answer) && answer.body.detail === LEDGER_IS_SILENT,
-    );
+function waitForPostgresHere(): void {
+  const suite = createClosing();
+  before(async () => {
+    const hasty = apis;
+    suite.after(() => {
+      apis = hasty;
+    });
+    waitForPostgres(suite);
+    const patient = await startApis();
+    suite.after(() => stop(patient));
+    apis = patient;
+  });
+  after(suite.close);
+}
 
-/**
- * Runs `act` under traffic, until each process has given `after` more answers. Postgres is there, or soon again.
- * @returns all answers
- */
+/** Runs `act` under traffic, until each process has given `after` more answers. @returns all answers */
 async function underTraffic(act: () => Promise<void> | void, after = 20): Promise<Sample[]> {
-  const loads = apis.map((api) => trafficOn(api, key, verifyAt(api)));
+  const loads = apis.map((api) => trafficOn(api, key));
   const each = (count: number) => () => loads.every(({ samples }) => samples.length >= count);
   try {
     await until("both serve", each(10));
@@ -110,6 +116,7 @@ async function underTraffic(act: () => Promise<void> | void, after = 20): Promis
 }
 
 describe("Redis", () => {
+  waitForPostgresHere();
   for (const [how, breakIt] of OUTAGES) {
     it(`${how}: every address is answered, found out or remembered, and the report says degraded`, async () => {
       const samples = await underTraffic(async () => {
@@ -117,19 +124,19 @@ describe("Redis", () => {
         for (const api of apis) await reports(api, 200, "degraded", { redis: "down" });
       });
       assert.deepEqual(tally(samples), { "200": samples.length });
-      const answer = await verifyAt(apis[0])(key, newAddress());
+      const answer = await apis[0].verify(key, newAddress());
       assert.deepEqual([answer.body.verdict, answer.body.cached], ["valid", false]);
     });
 
     it(`comes back after it ${how}: caches and rates are shared again, without a restart`, async () => {
       breakIt(gates.redis);
       for (const api of apis) await reports(api, 200, "degraded", { redis: "down" });
-      await Promise.all(apis.map((api) => verifyAt(api)(key, newAddress())));
+      await Promise.all(apis.map((api) => api.verify(key, newAddress())));
       gates.redis.open();
       for (const api of apis) await reports(api, 200, "ready", {});
       const address = newAddress();
-      await verifyAt(apis[0])(key, address);
-      assert.equal((await verifyAt(apis[1])(key, address)).body.cached, true);
+      await apis[0].verify(key, address);
+      assert.equal((await apis[1].verify(key, address)).body.cached, true);
       for (const api of apis) {
         const { id, testKey } = await deployment.team("enterprise");
         await until("the bucket is in Redis", async () => {
@@ -296,6 +303,7 @@ describe("DNS", () => {
 });
 
 describe("object storage", () => {
+  waitForPostgresHere();
   for (const [how, breakIt] of OUTAGES) {
     it(`${how}: single addresses are answered all the same, and the report says degraded`, async () => {
       const samples = await underTraffic(async () => {
