@@ -1,17 +1,15 @@
 import assert from "node:assert/strict";
-import { after, before, describe, it } from "node:test";
+import { after, before, describe, it, type TestContext } from "node:test";
 import { ListObjectsV2Command, PutObjectCommand } from "@aws-sdk/client-s3";
 import { LIMITS } from "../../../src/config/limits/limits.ts";
 import { systemClock } from "../../../src/platform/time/clock.ts";
 import { createObjectStore, type ObjectStore } from "../../../src/stores/objects/objects.ts";
-import { askAgain } from "../../support/ask-again.ts";
 import { testObjects } from "../../support/embedded.ts";
 import { changeLimits, waitForPostgres } from "../../support/limits.ts";
 import { answersBesideLimit, type Sample, startLoad, tally } from "../../support/load.ts";
 import {
   type Answer,
   createDeployment,
-  type Response,
   type Team,
   type TestApi,
   type TestDeployment,
@@ -24,7 +22,6 @@ import { until } from "../../support/until.ts";
 const closing = createClosing();
 let deployment: TestDeployment;
 let one: TestApi;
-let two: TestApi;
 let objects: ObjectStore;
 let storageGate: TcpGate;
 let storage: Record<string, string>;
@@ -32,10 +29,7 @@ let storage: Record<string, string>;
 before(async () => {
   deployment = await createDeployment();
   closing.after(() => deployment.stop());
-  [one, two] = await Promise.all([
-    deployment.startApi({ TRUSTED_PROXIES: "127.0.0.1" }),
-    deployment.startApi({ TRUSTED_PROXIES: "127.0.0.1" }),
-  ]);
+  one = await deployment.startApi();
   const { endpoint, region, bucket, ...credentials } = await testObjects();
   objects = createObjectStore(
     { endpoint, publicEndpoint: endpoint, region, bucket, credentials },
@@ -54,12 +48,19 @@ before(async () => {
 });
 after(closing.close);
 
-const remove = (key: string, api: TestApi) =>
-  api.send<{ code: string } | null>("DELETE", "/v1/team", { key });
-const told = ({ status, body }: Response<{ code: string } | null>) =>
-  body === null ? String(status) : `${status} ${body.code}`;
+async function end(key: string, api = one): Promise<string> {
+  const { status, body } = await api.send<{ code: string } | null>("DELETE", "/v1/team", { key });
+  return body === null ? String(status) : `${status} ${body.code}`;
+}
 
-const end = async (key: string, api = one): Promise<string> => told(await remove(key, api));
+/** Two processes that wait for Postgres as long as it takes: a 503 of theirs is a result. */
+async function patientApis(t: TestContext): Promise<[TestApi, TestApi]> {
+  waitForPostgres(t);
+  const start = () => deployment.startApi({ TRUSTED_PROXIES: "127.0.0.1" });
+  const apis = await Promise.all([start(), start()]);
+  t.after(() => Promise.all(apis.map((api) => api.stop())).then(() => undefined));
+  return apis;
+}
 
 /** Tables in which rows name the team, and how many. */
 async function tracesOf(teamId: string): Promise<Record<string, number>> {
@@ -77,6 +78,32 @@ async function tracesOf(teamId: string): Promise<Record<string, number>> {
 /** The tables that keep rows of the team, without its leases, which it returns when they are idle. */
 async function keptOf(teamId: string): Promise<string[]> {
   return Object.keys(await tracesOf(teamId)).filter((table) => table !== "quota_leases");
+}
+
+/**
+ * Deletes the team, but the statement cannot go on, with the team, its days and its leases locked, until `meanwhile` has ended.
+ */
+async function endHeldUp(team: Team, api: TestApi, meanwhile: () => Promise<void>) {
+  const { sql } = deployment;
+  await sql`insert into s3_grants (team_id, bucket, prefix) values (${team.id}, 'customers', 'a/')`;
+  return sql.begin(async (tx) => {
+    await tx`set local idle_in_transaction_session_timeout = 0`;
+    await tx`select from s3_grants where team_id = ${team.id} for update`;
+    const removal = end(team.session, api);
+    await until("the deletion waits", async () => {
+      const waiting = await sql`
+        select from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock' and query like 'delete from teams%'`;
+      return waiting.length > 0;
+    });
+    await meanwhile();
+    return { removal };
+  });
+}
+
+async function leasesOf({ id }: Team): Promise<string[]> {
+  const leases = await deployment.sql<{ id: string }[]>`select id from quota_leases where team_id = ${id}`;
+  return leases.map((lease) => lease.id);
 }
 
 describe("deleting a team", () => {
@@ -120,36 +147,32 @@ describe("deleting a team", () => {
   });
 
   it("that takes its time keeps no other team from its figures", async (t) => {
-    // However slow the machine is: its figures have all that was counted.
-    changeLimits(t, { usage: { flushWaitMs: 30_000, readTimeoutMs: 30_000 } });
+    // However slow the machine is: leased units stay in hand, and figures have all that was counted.
+    changeLimits(t, {
+      quota: { idleReturnMs: 60_000 },
+      usage: { flushWaitMs: 30_000, readTimeoutMs: 30_000 },
+    });
+    const [api] = await patientApis(t);
     const [doomed, other] = [await deployment.team("enterprise"), await deployment.team("enterprise")];
-    const ask = ({ liveKey }: Team) => one.verify(liveKey, "exists@plain.test");
-    let answered = 0;
-    await until("a lease of the quota was in hand when the row was locked", async () => {
-      assert.equal((await askAgain(() => ask(doomed))).status, 200);
-      answered += 1;
-      return deployment.sql.begin(async (tx) => {
-        await tx`set local idle_in_transaction_session_timeout = 0`;
-        await tx`select from teams where id = ${doomed.id} for update`;
-        // On a loaded machine the idle lease may have been returned. Then there is no lease to verify with.
-        if ((await ask(doomed)).status === 503) return false;
-        answered += 1;
-        assert.equal((await askAgain(() => ask(other))).status, 200);
-        const { status, body } = await one.get("/v1/usage", other.liveKey);
-        assert.deepEqual([status, body.used, body.single], [200, 1, 1]);
-        assert.equal((await one.get("/v1/usage/history", other.liveKey)).status, 200);
-        assert.equal((await one.get("/v1/usage", doomed.liveKey)).status, 200);
-        return true;
-      });
+    const ask = async ({ liveKey }: Team) => (await api.verify(liveKey, "exists@plain.test")).status;
+    // It leases more than one unit.
+    assert.equal(await ask(doomed), 200);
+    await deployment.sql.begin(async (tx) => {
+      await tx`set local idle_in_transaction_session_timeout = 0`;
+      await tx`select from teams where id = ${doomed.id} for update`;
+      assert.deepEqual([await ask(doomed), await ask(other)], [200, 200]);
+      const { status, body } = await api.get("/v1/usage", other.liveKey);
+      assert.deepEqual([status, body.used, body.single], [200, 1, 1]);
+      assert.equal((await api.get("/v1/usage/history", other.liveKey)).status, 200);
+      assert.equal((await api.get("/v1/usage", doomed.liveKey)).status, 200);
     });
     // It was not deleted after all: nothing is lost.
-    assert.equal((await one.get("/v1/usage", doomed.liveKey)).body.single, answered);
+    assert.equal((await api.get("/v1/usage", doomed.liveKey)).body.single, 2);
   });
 
   it("stops its credentials under load, within a second, and disturbs no other team", async (t) => {
-    waitForPostgres(t);
-    const apis = await Promise.all([0, 1].map(() => deployment.startApi({ TRUSTED_PROXIES: "127.0.0.1" })));
-    t.after(() => Promise.all(apis.map((api) => api.stop())).then(() => undefined));
+    changeLimits(t, { team: { deletionTimeoutMs: 60_000 } });
+    const apis = await patientApis(t);
     const [team, other] = [await deployment.team("enterprise"), await deployment.team("enterprise")];
     let fresh = 0;
     // New addresses lease quota, from the very rows that go.
@@ -163,7 +186,18 @@ describe("deleting a team", () => {
     );
     try {
       await until("all are served", () => loads.every(({ samples }) => samples.length >= 20));
-      assert.equal(await end(team.session, apis[1]), "204");
+      const { removal } = await endHeldUp(team, apis[1], async () => {
+        const seen = loads.map(({ samples }) => samples.length);
+        const leases = await leasesOf(other);
+        await until(
+          "the other team is answered, and leases units, before the deletion goes on",
+          async () =>
+            loads.every(({ samples }, i) => i % 2 === 0 || samples.length >= (seen[i] ?? 0) + 20) &&
+            (await leasesOf(other)).some((id) => !leases.includes(id)),
+          120_000,
+        );
+      });
+      assert.equal(await removal, "204");
       const lateMs = performance.now() + LIMITS.keys.confirmMs;
       const isLate = ({ beganMs }: Sample) => beganMs > lateMs;
       await until("requests began late enough", () =>
@@ -202,12 +236,11 @@ describe("deleting a team", () => {
     }
   });
 
-  it("many times at once, by two processes, does it once", async () => {
+  it("many times at once, by two processes, does it once", async (t) => {
+    const apis = await patientApis(t);
     const team = await deployment.team("free");
     const answers = await Promise.all(
-      Array.from({ length: 10 }, async (_, i) =>
-        told(await askAgain(() => remove(team.session, i % 2 === 0 ? one : two))),
-      ),
+      Array.from({ length: 10 }, (_, i) => end(team.session, i % 2 === 0 ? apis[0] : apis[1])),
     );
     assert.equal(answers.filter((answer) => answer === "204").length, 1);
     assert.deepEqual(new Set(answers), new Set(["204", "401 unauthorized"]));
