@@ -59,14 +59,25 @@ export function ended(api: TestApi, key: string, id: string, withinMs = 90_000):
   );
 }
 
-/** The results as they are sent. */
-export async function resultsText(api: TestApi, key: string, id: string, query = ""): Promise<string> {
+/** The results as they are sent. @param range a value of the field `Range` */
+export async function resultsBytes(
+  api: TestApi,
+  key: string,
+  id: string,
+  query = "",
+  range?: string,
+): Promise<Buffer> {
   const response = await fetch(`${api.url}/v1/bulk-jobs/${id}/results${query}`, {
-    headers: { Authorization: `Bearer ${key}` },
+    headers: { Authorization: `Bearer ${key}`, ...(range === undefined ? {} : { Range: range }) },
   });
-  const text = await response.text();
-  assert.equal(response.status, 200, text);
-  return text;
+  const bytes = Buffer.from(await response.arrayBuffer());
+  assert.equal(response.status, range === undefined ? 200 : 206, bytes.toString());
+  return bytes;
+}
+
+/** The results as text, without a byte order mark. */
+export async function resultsText(api: TestApi, key: string, id: string, query = ""): Promise<string> {
+  return new TextDecoder().decode(await resultsBytes(api, key, id, query));
 }
 
 export async function resultLines(api: TestApi, key: string, id: string, query = ""): Promise<ResultLine[]> {

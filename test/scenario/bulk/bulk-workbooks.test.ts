@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
-import { ended, resultLines, resultsText } from "../../support/bulk.ts";
+import { ended, resultLines, resultsBytes, resultsText } from "../../support/bulk.ts";
 import { submitAs, uploaded } from "../../support/bulk-files.ts";
 import { createDeployment, type Team, type TestApi, type TestDeployment } from "../../support/service.ts";
 import { createClosing } from "../../support/store.ts";
@@ -44,29 +44,24 @@ async function jobOfWorkbook(bytes: Buffer, options: Record<string, unknown> = {
   return ended(api, team.liveKey, body.id);
 }
 
-/** As bytes: a text that was decoded has lost its byte order mark. */
-async function resultBytes(id: string, query = "", headers: Record<string, string> = {}): Promise<Buffer> {
-  const response = await fetch(`${api.url}/v1/bulk-jobs/${id}/results?${query}`, {
-    headers: { Authorization: `Bearer ${team.liveKey}`, ...headers },
-  });
-  return Buffer.from(await response.arrayBuffer());
-}
+const bytesOf = (id: string, query?: string, range?: string) =>
+  resultsBytes(api, team.liveKey, id, query, range);
 
 const MARK = "\ufeff";
 
 describe("results for a spreadsheet", () => {
   it("begin with a byte order mark, also those by verdict and from a range", async () => {
     const { id } = await jobOfWorkbook(WORKBOOK);
-    const all = await resultBytes(id);
+    const all = await bytesOf(id);
     assert.ok(all.toString().startsWith(`${MARK}Name,Email,Notes,rcpt_verdict,`), all.toString());
     assert.ok(all.includes("\nB\u00f6,missing-w2@plain.test,"));
     const half = all.length >> 1;
-    const ranges = [await resultBytes(id, "", { Range: `bytes=0-${half}` })];
-    ranges.push(await resultBytes(id, "", { Range: `bytes=${half + 1}-` }));
+    const ranges = [await bytesOf(id, "", `bytes=0-${half}`)];
+    ranges.push(await bytesOf(id, "", `bytes=${half + 1}-`));
     assert.deepEqual(Buffer.concat(ranges), all);
-    const invalid = (await resultBytes(id, "verdict=invalid")).toString();
+    const invalid = (await bytesOf(id, "?verdict=invalid")).toString();
     assert.match(invalid, /^\ufeffName,Email,[^\n]*\r\nB\u00f6,missing-w2@plain\.test,[^\n]*\r\nCy,/);
-    assert.ok(!(await resultBytes(id, "format=jsonl")).includes(MARK));
+    assert.ok(!(await bytesOf(id, "?format=jsonl")).includes(MARK));
   });
 
   it("are those of addresses in a request whose formulas are guarded, too", async () => {
@@ -76,7 +71,7 @@ describe("results for a spreadsheet", () => {
         escape_formulas,
       });
       await ended(api, team.liveKey, body.id);
-      const text = (await resultBytes(body.id)).toString();
+      const text = (await bytesOf(body.id)).toString();
       assert.ok(text.startsWith(`${escape_formulas ? MARK : ""}email,rcpt_verdict,`), text);
     }
   });
