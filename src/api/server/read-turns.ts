@@ -1,6 +1,7 @@
 import { LIMITS } from "../../config/limits/limits.ts";
 import { AppError } from "../../platform/errors.ts";
 import { createFairQueue } from "../../platform/fair-queue.ts";
+import { createTeamSlots } from "../../platform/team-slots.ts";
 import type { Clock } from "../../platform/time/clock.ts";
 import { startStallTolerantTimer } from "../../platform/time/stall-tolerant-timer.ts";
 import type { MaybePromise } from "../request/maybe-promise.ts";
@@ -13,7 +14,8 @@ import type { MaybePromise } from "../request/maybe-promise.ts";
 export interface ReadTurns {
   /**
    * @param isCancelled true when the client has gone: its turn is skipped
-   * @throws AppError `overloaded` after a wait of LIMITS.postgres.readWaitMs; what `read` throws
+   * @throws AppError `overloaded` after a wait of LIMITS.postgres.readWaitMs, or when too many wait, in all or of the share; what
+   *   `read` throws
    */
   run<T>(share: string, isCancelled: () => boolean, read: () => MaybePromise<T>): Promise<T>;
 }
@@ -25,9 +27,11 @@ const tooBusy = () =>
 export function createReadTurns(clock: Pick<Clock, "after">, connections: number): ReadTurns {
   const atOnce = Math.ceil(connections * LIMITS.postgres.readsPart);
   const queue = createFairQueue({ atOnce, perShare: Math.ceil(atOnce / 2) });
+  const slots = createTeamSlots(LIMITS.postgres.readSlots, tooBusy);
   return {
-    run: (share, isCancelled, read) =>
-      new Promise((resolve, reject) => {
+    async run(share, isCancelled, read) {
+      const giveBack = slots.take(share);
+      return new Promise((resolve, reject) => {
         let isLate = false;
         const timer = startStallTolerantTimer(clock, LIMITS.postgres.readWaitMs, () => {
           isLate = true;
@@ -39,7 +43,8 @@ export function createReadTurns(clock: Pick<Clock, "after">, connections: number
           if (isCancelled()) throw new AppError("bad_request", "The client has gone.");
           return read();
         });
-        turn.then(resolve, reject);
-      }),
+        turn.finally(giveBack).then(resolve, reject);
+      });
+    },
   };
 }

@@ -261,6 +261,11 @@ export const LIMITS = {
     readsPart: 0.6,
     /** Longest wait of a read for its turn: as long as a statement may take. */
     readWaitMs: 5_000,
+    /**
+     * Reads of the API under way or waiting, in a process and of one share (`shareKey`) there, and those kept for shares that have
+     * none. More than the largest burst of reads that a tier allows (`readsBurst`).
+     */
+    readSlots: { all: 2_048, perShare: 512, kept: 1_024 },
     idleMs: 8_000,
     reconnectMaxMs: 500,
     /** Interval at which a process that starts while Postgres is away tries again, and at which it logs that it waits. */

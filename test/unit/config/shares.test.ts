@@ -8,6 +8,7 @@ import { createTeamSlots, tooMany } from "../../../src/platform/team-slots.ts";
 /** A team has a share for its live requests, and one for those of its test keys: together they leave room for other teams. */
 
 const { uploads, results, requestThread, feedbackThread } = LIMITS;
+const { readSlots } = LIMITS.postgres;
 const { looks } = LIMITS.objects;
 const { files } = LIMITS.feedback;
 
@@ -21,6 +22,7 @@ describe("the two shares of a team", () => {
     ["followers", results.followers, results.teamFollowers, results.keptFollowers],
     ["files of bounces", files.streamed, files.streamedPerTeam, files.streamedKept],
     ["waits for object storage", looks.waiting, looks.waitingPerShare, looks.waitingKept],
+    ["reads", readSlots.all, readSlots.perShare, readSlots.kept],
     ["tasks", requestThread.tasks, requestThread.tasksPerShare, requestThread.tasksKept],
     ["feedback tasks", feedbackThread.tasks, feedbackThread.tasksPerShare, feedbackThread.tasksKept],
   ];

@@ -98,6 +98,22 @@ describe("turns of reads", () => {
     assert.equal(clock.pending, 0);
   });
 
+  it("are waited for by so many of a share, then 503 at once, and by others all the same", async () => {
+    const { begun, ask, end } = createReads();
+    const names = named("a", LIMITS.postgres.readSlots.perShare);
+    const all = names.map((name) => ask("a", name));
+    await assert.rejects(ask("a", "too many"), { code: "overloaded" });
+    const other = ask("b", "b0");
+    await settled();
+    await end("a0", "b0");
+    assert.equal(await other, "b0");
+    const next = ask("a", "next");
+    while (begun.length < names.length + 2) await end(...begun);
+    await end(...begun);
+    assert.deepEqual(await Promise.all([...all, next]), [...names, "next"]);
+    assert.ok(!begun.includes("too many"));
+  });
+
   it("of a process with one connection are one at a time", async () => {
     const turns = createReadTurns(createFakeClock(), 1);
     let underWay = 0;
