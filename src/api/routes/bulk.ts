@@ -55,7 +55,7 @@ function submitRoute(jobs: BulkJobs, parseLarge: ParseLargeBody): Route {
       "well-formed address costs one unit of the daily quota of the day: reserved when the list is known (of a file, when " +
       "it has been read), given back at the end where the answer is free of charge. A job may have as many rows as the " +
       "team's daily quota, a file as many bytes as its tier allows, and a team " +
-      `${LIMITS.bulk.activeJobs} jobs under way and ${LIMITS.bulk.keptJobs} in all, those of test keys counted apart (409). A file that turns out to be unreadable, to have no column of addresses or ` +
+      `${LIMITS.bulk.activeJobs} jobs under way, as many with test keys, and ${LIMITS.bulk.keptJobs.all} in all, ${LIMITS.bulk.keptJobs.test} of them of test keys (409). A file that turns out to be unreadable, to have no column of addresses or ` +
       "more rows than there is quota is a failed job whose `error` says so; it costs nothing. A test key reads no bucket (403); " +
       "of a test key, the addresses " +
       "that ask for an error (`quota-exceeded@…`) get it for the whole list.",

@@ -32,10 +32,10 @@ const EXCEPTIONS: Record<number, string[]> = {
 const ACCEPTED = [
   "30 builds an index: create index events_team_id on events (team_id, id)",
   '31 builds an index: create index events_type on events (team_id, type, id collate "c")',
-  '31 builds an index: create index events_test on events (team_id, id collate "c") where not livemode',
-  '31 builds an index: create index events_test_type on events (team_id, type, id collate "c") where no',
-  "32 builds an index: create index webhook_deliveries_status on webhook_deliveries (webhook_id, status",
-  '33 builds an index: create index jobs_test on jobs (team_id, id collate "c") where not livemode',
+  '32 builds an index: create index events_test on events (team_id, id collate "c") where not livemode',
+  '33 builds an index: create index events_test_type on events (team_id, type, id collate "c") where no',
+  "34 builds an index: create index webhook_deliveries_status on webhook_deliveries (webhook_id, status",
+  '35 builds an index: create index jobs_test on jobs (team_id, id collate "c") where not livemode',
 ];
 
 const faults = (sql: string): Fault[] => findFaults(sql).map(({ fault }) => fault);

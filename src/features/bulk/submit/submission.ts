@@ -5,7 +5,7 @@ import type { Queryable, TeamTransaction } from "../../../stores/postgres/postgr
 import type { Actor } from "../../identity/actor.ts";
 import type { SourceOptions } from "../analysis/layout.ts";
 import type { JobRow, JobSource, NewJob, ObjectPlace } from "../jobs/job-sql.ts";
-import { countJobs, lockTeamAndCountJobs, type TeamJobs } from "./team-jobs.ts";
+import { countActiveJobs, lockTeamAndCountJobs } from "./team-jobs.ts";
 
 /** The validated options of a submission, from any source. */
 export interface SubmissionTerms {
@@ -65,15 +65,10 @@ export function newJob(actor: Actor, terms: SubmissionTerms, from: NewSource, id
   };
 }
 
-function requireRoom({ active, kept }: TeamJobs): void {
-  const { activeJobs, keptJobs } = LIMITS.bulk;
+function requireRoom(active: number): void {
+  const { activeJobs } = LIMITS.bulk;
   if (active >= activeJobs)
     throw new AppError("limit_reached", `A team may have ${activeJobs} jobs under way.`);
-  if (kept >= keptJobs)
-    throw new AppError(
-      "limit_reached",
-      `A team may keep ${keptJobs} jobs: delete some, which make room some minutes later.`,
-    );
 }
 
 /**
@@ -82,14 +77,14 @@ function requireRoom({ active, kept }: TeamJobs): void {
  * @throws AppError `unauthorized`, `limit_reached`
  */
 export async function checkTeamJobs(tx: TeamTransaction, actor: Actor): Promise<void> {
-  const jobs = await lockTeamAndCountJobs(tx, actor);
-  if (jobs === null) throw new AppError("unauthorized", "The team has been deleted.");
-  requireRoom(jobs);
+  const active = await lockTeamAndCountJobs(tx, actor);
+  if (active === null) throw new AppError("unauthorized", "The team has been deleted.");
+  requireRoom(active);
 }
 
 /** The same without a lock, before the list is analysed. @throws AppError `limit_reached` */
 export async function checkTeamJobsEarly(sql: Queryable, actor: Actor): Promise<void> {
-  requireRoom(await countJobs(sql, actor));
+  requireRoom(await countActiveJobs(sql, actor));
 }
 
 /** @throws AppError `bulk_too_large` */

@@ -16,6 +16,7 @@ import type { AnalyseInline } from "./source.ts";
 import type { SubmissionTerms } from "./submission.ts";
 import { createSubmitS3, createSubmitUpload, type UploadSources } from "./submit-file.ts";
 import { createSubmitInline } from "./submit-inline.ts";
+import { createCheckKeptJobs } from "./team-jobs.ts";
 
 /** The list of a submission. */
 export type BulkList =
@@ -70,6 +71,7 @@ function submittersOf({ sql, storage, analyseInline, clock, log }: SubmitDeps) {
 export function createSubmitBulk(deps: SubmitDeps): SubmitBulk {
   const { sql, clock } = deps;
   const ways = submittersOf(deps);
+  const checkKeptJobs = createCheckKeptJobs({ sql, clock });
 
   async function checkWebhook(actor: Actor, text: string | null): Promise<string | null> {
     if (text === null) return null;
@@ -98,6 +100,7 @@ export function createSubmitBulk(deps: SubmitDeps): SubmitBulk {
 
   return async (actor, { list, ...asked }) => {
     requireFeature(actor, "bulk");
+    await checkKeptJobs(actor);
     const webhookUrl = await checkWebhook(actor, asked.webhookUrl);
     const row = await submit(actor, list, { ...asked, webhookUrl });
     deps.onQueued();

@@ -28,10 +28,11 @@ import { responseBodies } from "./0016-to-0030/0028-response-bodies.ts";
 import { webhookTestUses } from "./0016-to-0030/0029-webhook-test-uses.ts";
 import { eventOrder } from "./0016-to-0030/0030-event-order.ts";
 import { eventTypes } from "./0031-to-0045/0031-event-types.ts";
-import { deliveryStatus } from "./0031-to-0045/0032-delivery-status.ts";
-import { testJobs } from "./0031-to-0045/0033-test-jobs.ts";
-import { manyCredentials } from "./0031-to-0045/0034-many-credentials.ts";
-import { keptJobs } from "./0031-to-0045/0035-kept-jobs.ts";
+import { testEvents } from "./0031-to-0045/0032-test-events.ts";
+import { testEventTypes } from "./0031-to-0045/0033-test-event-types.ts";
+import { deliveryStatus } from "./0031-to-0045/0034-delivery-status.ts";
+import { testJobs } from "./0031-to-0045/0035-test-jobs.ts";
+import { manyCredentials } from "./0031-to-0045/0036-many-credentials.ts";
 
 /** One step of the schema. Modules, not `.sql` files, so that `tsc` alone carries them into the build. */
 export interface Migration {
@@ -73,8 +74,9 @@ export const MIGRATIONS: readonly Migration[] = [
   { id: 29, name: "webhook-test-uses", sql: webhookTestUses },
   { id: 30, name: "event-order", sql: eventOrder },
   { id: 31, name: "event-types", sql: eventTypes },
-  { id: 32, name: "delivery-status", sql: deliveryStatus },
-  { id: 33, name: "test-jobs", sql: testJobs },
-  { id: 34, name: "many-credentials", sql: manyCredentials },
-  { id: 35, name: "kept-jobs", sql: keptJobs },
+  { id: 32, name: "test-events", sql: testEvents },
+  { id: 33, name: "test-event-types", sql: testEventTypes },
+  { id: 34, name: "delivery-status", sql: deliveryStatus },
+  { id: 35, name: "test-jobs", sql: testJobs },
+  { id: 36, name: "many-credentials", sql: manyCredentials },
 ];

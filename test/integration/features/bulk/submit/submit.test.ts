@@ -9,13 +9,14 @@ import { type AnalyseInline, analyseInline } from "../../../../../src/features/b
 import type { BulkInput } from "../../../../../src/features/bulk/submit/submit.ts";
 import { createSubmitBulk } from "../../../../../src/features/bulk/submit/submit.ts";
 import type { UploadSource, UploadSources } from "../../../../../src/features/bulk/submit/submit-file.ts";
+import { createCheckKeptJobs } from "../../../../../src/features/bulk/submit/team-jobs.ts";
 import type { Actor } from "../../../../../src/features/identity/actor.ts";
 import { AppError } from "../../../../../src/platform/errors.ts";
 import { newId } from "../../../../../src/platform/ids.ts";
 import { systemClock } from "../../../../../src/platform/time/clock.ts";
 import { ForbiddenObject } from "../../../../../src/stores/objects/object-streams.ts";
-import { keptJobs } from "../../../../../src/stores/postgres/migrations/0031-to-0045/0035-kept-jobs.ts";
 import type { Database } from "../../../../../src/stores/postgres/postgres.ts";
+import { createFakeClock } from "../../../../support/fake-clock.ts";
 import { createMemoryObjects, type MemoryObjects } from "../../../../support/memory-objects.ts";
 import { actorFor, newTeam, silentLog, useDatabase } from "../../../../support/store.ts";
 
@@ -217,62 +218,59 @@ describe("a submission of a file", () => {
 });
 
 describe("the jobs that a team keeps", () => {
-  const kept = async (teamId: string) => {
-    const rows = await sql`select livemode, kept from job_counts where team_id = ${teamId} order by livemode`;
-    return rows.map(({ livemode, kept }) => [livemode, kept]);
-  };
+  /** The database, whose count of kept jobs is answered by `count`. */
+  const countingBy = (count: () => Promise<unknown>) =>
+    new Proxy(sql, {
+      apply(target, receiver, args) {
+        const [texts] = args as [readonly string[]];
+        return texts.join("").includes(" as full ") ? count() : Reflect.apply(target, receiver, args);
+      },
+    });
 
-  it("are bounded in each mode, removed ones included until they are deleted", async () => {
+  it("are bounded, and those of its test keys, removed ones included until they are deleted", async () => {
     const live = await newActor();
-    const { teamId } = live;
     const test = { ...live, livemode: false };
+    const clock = createFakeClock();
+    const check = createCheckKeptJobs({ sql, clock }, { all: 3, test: 1 });
     const submit = createSubmit();
-    await submit(live, INPUT);
     const { id } = await submit(test, INPUT);
-    assert.deepEqual(await kept(teamId), [
-      [false, 1],
-      [true, 1],
-    ]);
-    const others = LIMITS.bulk.keptJobs - 1;
-    await sql`update job_counts set kept = kept + ${others}::integer where team_id = ${teamId} and not livemode`;
-    const uploaded = upload(await newUpload(teamId));
-    for (const input of [INPUT, uploaded])
-      await assert.rejects(submit(test, input), refusedAs("limit_reached"));
-    await submit(live, uploaded);
+    await assert.rejects(check(test), refusedAs("limit_reached"));
+    await check(live);
+    // What was counted is trusted for a while.
+    await submit(live, INPUT);
+    await submit(live, upload(await newUpload(live.teamId)));
+    await check(live);
     await sql`update jobs set completed_at = now(), status = 'completed', removed_at = now() where id = ${id}`;
-    await assert.rejects(submit(test, INPUT), refusedAs("limit_reached"));
+    clock.advance(LIMITS.bulk.keptFreshMs);
+    for (const actor of [live, test]) await assert.rejects(check(actor), refusedAs("limit_reached"));
     await deleteJob(sql, id);
-    await submit(test, INPUT);
-    assert.deepEqual(await kept(teamId), [
-      [false, LIMITS.bulk.keptJobs],
-      [true, 2],
-    ]);
+    await assert.rejects(check(test), refusedAs("limit_reached"));
+    clock.advance(LIMITS.bulk.keptFreshMs);
+    for (const actor of [live, test]) await check(actor);
   });
 
-  it("are counted by each statement that makes or deletes some", async () => {
-    const [one, other] = [await newActor(), await newActor()];
-    for (const actor of [one, one, other]) await createSubmit()(actor, INPUT);
-    await sql`
-      insert into jobs
-      select (jsonb_populate_record(j, jsonb_build_object('id', id || 'x', 'livemode', not livemode))).* from jobs j
-      where team_id in (${one.teamId}, ${other.teamId})`;
-    const both = (count: number) => [
-      [false, count],
-      [true, count],
-    ];
-    assert.deepEqual([await kept(one.teamId), await kept(other.teamId)], [both(2), both(1)]);
-    // As after an upgrade.
-    await sql`drop table job_counts`;
-    await sql`drop function count_made_jobs, count_deleted_jobs cascade`;
-    await sql.unsafe(keptJobs);
-    assert.deepEqual([await kept(one.teamId), await kept(other.teamId)], [both(2), both(1)]);
-    await sql`delete from jobs where team_id in (${one.teamId}, ${other.teamId}) and livemode`;
-    assert.deepEqual(await kept(one.teamId), [
-      [false, 2],
-      [true, 0],
-    ]);
-    await sql`delete from teams where id = ${one.teamId}`;
-    assert.deepEqual([await kept(one.teamId), (await kept(other.teamId)).length], [[], 2]);
+  it("are counted once for submissions at once, and again after a failure", async () => {
+    let counts = 0;
+    const failing = countingBy(() => {
+      counts += 1;
+      return Promise.reject(lost());
+    });
+    const check = createCheckKeptJobs({ sql: failing, clock: createFakeClock() });
+    const actor = await newActor();
+    for (const expected of [1, 2]) {
+      const checks = [check(actor), check(actor)];
+      for (const checked of checks) await assert.rejects(checked, /connection lost/);
+      assert.equal(counts, expected);
+    }
+  });
+
+  it("are counted before any list is taken", async () => {
+    const actor = await newActor();
+    const submit = createSubmit({ database: countingBy(() => Promise.resolve([{ full: true }])) });
+    await grant(actor.teamId);
+    for (const input of [INPUT, upload(await newUpload(actor.teamId)), object("in/list.csv")])
+      await assert.rejects(submit(actor, input), refusedAs("limit_reached"));
+    assert.equal((await jobsOf(actor.teamId)).length, 0);
   });
 });
 
