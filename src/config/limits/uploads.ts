@@ -54,23 +54,28 @@ export const UPLOAD_LIMITS = {
   streamMs: 12 * 3_600_000,
   /** How long after its expiry an unfinished upload is removed: a request that started in time has ended by then. */
   unfinishedMs: 86_400_000,
+  /** Jobs that an upload is shown with. There may be as many as a team keeps, and a page has 100 uploads. */
+  jobsShown: 100,
   removeEveryMs: 5_000,
   perRound: 100,
   /** Uploads whose URLs still accept bytes, checked in a round, in turn: too large ones are removed. */
   looksPerRound: 20,
   objectPages: 100,
-  /** Previews of one process, and of one share (`shareKey`) there. One is read at a time, the others wait. */
+  /**
+   * Previews of one process, and of one share (`shareKey`) there. One is read at a time, the others wait. Each ends after
+   * `previewMs`, its wait included.
+   */
   previews: 16,
   previewsPerTeam: 2,
+  previewMs: 20_000,
   /** The part of `previews` reserved for shares that have none. */
   previewsKept: 8,
   /**
    * What a preview reads of a file, all its parts together; in pieces of this size, of which one has the sample of a text
-   * (LIMITS.bulk.sampleBytes); and how long from its first read on.
+   * (LIMITS.bulk.sampleBytes).
    */
   previewFileBytes: 16_777_216,
   previewPieceBytes: 262_144,
-  previewReadMs: 20_000,
   /** Rows of a preview, and characters of their cells. */
   previewRows: 10,
   previewCellChars: 200,

@@ -1,8 +1,9 @@
 import { LIMITS } from "../../config/limits/limits.ts";
 import { AppError } from "../../platform/errors.ts";
 import type { TaskOwner } from "../../platform/request-thread.ts";
+import { createSemaphore } from "../../platform/semaphore.ts";
 import { createTeamSlots } from "../../platform/team-slots.ts";
-import type { Clock, Timer } from "../../platform/time/clock.ts";
+import type { Clock } from "../../platform/time/clock.ts";
 import { MissingObject, type ObjectStreams } from "../../stores/objects/object-streams.ts";
 import type { SourceOptions } from "../bulk/analysis/layout.ts";
 import type { UploadSource, UploadSources } from "../bulk/submit/submit-file.ts";
@@ -12,7 +13,7 @@ import type { ReadBytes } from "./remote-bytes.ts";
 
 /**
  * Shows how an upload would be read. Costs nothing and changes nothing.
- * @throws AppError `not_found`, `upload_missing`, `bulk_too_large`, `overloaded`, `unavailable` when object storage is too slow,
+ * @throws AppError `not_found`, `upload_missing`, `bulk_too_large`, `overloaded`, `unavailable` after LIMITS.uploads.previewMs,
  *   and every error that would fail the job at its start, or anywhere in a file that was read whole
  */
 export type PreviewUpload = (
@@ -33,42 +34,21 @@ export interface PreviewDeps {
   read: ReadPreview;
   sources: Pick<UploadSources, "find">;
   streams: Pick<ObjectStreams, "readRange">;
-  clock: Pick<Clock, "after">;
+  clock: Clock;
 }
 
-/** Reads of one file for a preview, within LIMITS.uploads.previewReadMs and `previewFileBytes`. */
-class FileReads {
-  readonly #deps: Pick<PreviewDeps, "streams" | "clock">;
-  readonly #source: UploadSource;
-  readonly #ending = new AbortController();
-  #bytesLeft: number = LIMITS.uploads.previewFileBytes;
-  #late: Timer | null = null;
-
-  constructor(deps: Pick<PreviewDeps, "streams" | "clock">, source: UploadSource) {
-    this.#deps = deps;
-    this.#source = source;
-  }
-
-  /** The time begins with the first: the reader may have waited for its turn. */
-  read: ReadBytes = async (firstByte, bytes) => {
-    this.#late ??= this.#deps.clock.after(LIMITS.uploads.previewReadMs, () =>
-      this.end(new AppError("unavailable", "The upload cannot be read now.", { retryAfterS: 1 })),
-    );
-    this.#bytesLeft -= bytes;
-    if (this.#bytesLeft < 0) throw previewTooLarge();
-    const { key, etag } = this.#source;
-    return this.#deps.streams.readRange(
-      { bucket: null, key, etag },
-      { firstByte, bytes },
-      this.#ending.signal,
-    );
+/** Reads of one file for a preview, within LIMITS.uploads.previewFileBytes. */
+function readsOf(
+  { key, etag }: UploadSource,
+  streams: PreviewDeps["streams"],
+  ended: AbortSignal,
+): ReadBytes {
+  let bytesLeft: number = LIMITS.uploads.previewFileBytes;
+  return async (firstByte, bytes) => {
+    bytesLeft -= bytes;
+    if (bytesLeft < 0) throw previewTooLarge();
+    return streams.readRange({ bucket: null, key, etag }, { firstByte, bytes }, ended);
   };
-
-  /** Ends what is under way, and all further reads. */
-  end(reason: unknown): void {
-    this.#late?.cancel();
-    this.#ending.abort(reason);
-  }
 }
 
 function previewTooLarge(): AppError {
@@ -79,33 +59,50 @@ function previewTooLarge(): AppError {
   );
 }
 
+const tooLate = () =>
+  new AppError("unavailable", "The upload cannot be previewed now. Retry after 1 s.", { retryAfterS: 1 });
+
+/** The outcome of `work`, or the signal's reason as soon as it is aborted: what becomes of `work` is ignored then. */
+function untilAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener("abort", abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
+}
+
 export function createPreviewUpload(deps: PreviewDeps): PreviewUpload {
-  const { previews, previewsPerTeam, previewsKept } = LIMITS.uploads;
+  const { previews, previewsPerTeam, previewsKept, previewMs } = LIMITS.uploads;
   const slots = createTeamSlots(
     { all: previews, perShare: previewsPerTeam, kept: previewsKept },
     () =>
       new AppError("overloaded", "Too many previews are in progress. Retry after 1 s.", { retryAfterS: 1 }),
   );
+  // Not the thread's queue: a client that leaves, or has waited too long, leaves this one at once.
+  const turns = createSemaphore({ atOnce: 1, waiting: previews, waitMs: previewMs }, "previews", deps.clock);
 
-  async function read(actor: Actor, uploadId: string, options: SourceOptions, cancelled: AbortSignal) {
+  async function read(actor: Actor, uploadId: string, options: SourceOptions, ended: AbortSignal) {
+    const share = shareKey(actor);
     const source = await deps.sources.find(actor, uploadId);
-    const reads = new FileReads(deps, source);
-    const cancel = () => reads.end(cancelled.reason);
-    cancelled.addEventListener("abort", cancel, { once: true });
-    const owner = { share: shareKey(actor), isCancelled: () => cancelled.aborted };
-    const { bulkBytes } = actor.limits;
+    const endTurn = await turns.acquire(ended, share);
     try {
-      return await deps.read({ fileBytes: source.bytes, options, bulkBytes }, reads.read, owner);
+      const reads = readsOf(source, deps.streams, ended);
+      const input = { fileBytes: source.bytes, options, bulkBytes: actor.limits.bulkBytes };
+      return await deps.read(input, reads, { share, isCancelled: () => ended.aborted });
     } finally {
-      cancelled.removeEventListener("abort", cancel);
-      reads.end(null);
+      endTurn();
     }
   }
 
   return async (actor, uploadId, options, cancelled) => {
-    const end = slots.take(shareKey(actor));
+    const endSlot = slots.take(shareKey(actor));
+    const ending = new AbortController();
+    const late = deps.clock.after(previewMs, () => ending.abort(tooLate()));
+    const cancel = () => ending.abort(cancelled.reason);
+    cancelled.addEventListener("abort", cancel, { once: true });
     try {
-      return await read(actor, uploadId, options, cancelled);
+      return await untilAborted(ending.signal, read(actor, uploadId, options, ending.signal));
     } catch (error) {
       if (error instanceof MissingObject)
         throw new AppError("upload_missing", "The bytes of the upload no longer exist.", {
@@ -113,7 +110,9 @@ export function createPreviewUpload(deps: PreviewDeps): PreviewUpload {
         });
       throw error;
     } finally {
-      end();
+      late.cancel();
+      cancelled.removeEventListener("abort", cancel);
+      endSlot();
     }
   };
 }

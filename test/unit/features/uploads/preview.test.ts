@@ -70,8 +70,71 @@ describe("previews", () => {
   });
 });
 
+describe("a preview that waits for another", () => {
+  const { previewMs, previewsPerTeam } = LIMITS.uploads;
+
+  function createPreviews() {
+    const begun: string[] = [];
+    const ends = new Map<string, () => void>();
+    const preview = createPreviewUpload({
+      read: (_input, _read, { share }) =>
+        new Promise((_, reject) => {
+          begun.push(share);
+          ends.set(share, () => reject(new Error("ended")));
+        }),
+      clock,
+      sources: { find: async () => ({ key: "list", etag: "1", bytes: 1, filename: "list.csv" }) },
+      streams: { readRange: async () => fail() },
+    });
+    const ask = (teamId: string, signal = new AbortController().signal) =>
+      preview({ teamId, livemode: true, limits: { bulkBytes: 1e8 } } as Actor, "upl_1", {}, signal);
+    return { begun, ends, ask };
+  }
+
+  it("gives its slot back as soon as its client leaves", async () => {
+    const { begun, ends, ask } = createPreviews();
+    const first = assert.rejects(ask("other"), /ended/);
+    await clock.advanceAsync(0);
+    for (let i = 0; i < 3 * previewsPerTeam; i++) {
+      const client = new AbortController();
+      const left = assert.rejects(ask("team_1", client.signal), /the client has gone/);
+      await clock.advanceAsync(0);
+      client.abort(new Error("the client has gone"));
+      await left;
+    }
+    const last = assert.rejects(ask("team_1"), /ended/);
+    ends.get("other")?.();
+    await first;
+    await clock.advanceAsync(0);
+    assert.deepEqual(begun, ["other", "team_1"]);
+    ends.get("team_1")?.();
+    await last;
+    assert.equal(clock.pending, 0);
+  });
+
+  it("waits no longer than it may last, and one that is read does not either", async () => {
+    const { begun, ends, ask } = createPreviews();
+    const first = assert.rejects(ask("other"), { code: "unavailable" });
+    await clock.advanceAsync(previewMs - 1);
+    const second = assert.rejects(ask("team_1"), { code: "unavailable" });
+    // The thread is still busy with the first: the next waits for its end.
+    await clock.advanceAsync(1);
+    await first;
+    await clock.advanceAsync(previewMs);
+    await second;
+    assert.deepEqual(begun, ["other"]);
+    const third = assert.rejects(ask("team_1"), /ended/);
+    ends.get("other")?.();
+    await clock.advanceAsync(0);
+    assert.deepEqual(begun, ["other", "team_1"]);
+    ends.get("team_1")?.();
+    await third;
+    assert.equal(clock.pending, 0);
+  });
+});
+
 describe("what a preview reads of a file", () => {
-  const { previewFileBytes, previewPieceBytes, previewReadMs } = LIMITS.uploads;
+  const { previewFileBytes, previewPieceBytes, previewMs } = LIMITS.uploads;
   const fileBytes = 10 * previewFileBytes;
   const actor = { limits: { bulkBytes: fileBytes } } as Actor;
 
@@ -111,7 +174,7 @@ describe("what a preview reads of a file", () => {
         new Promise((_, reject) => cancelled?.addEventListener("abort", () => reject(cancelled.reason))),
     );
     const refused = assert.rejects(slow, { code: "unavailable" });
-    await clock.advanceAsync(previewReadMs);
+    await clock.advanceAsync(previewMs);
     await refused;
     assert.equal(clock.pending, 0);
   });
