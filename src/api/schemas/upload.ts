@@ -87,7 +87,9 @@ const uploadEntries = {
     instantField("Until then the bytes of an open upload are taken; null once they have come."),
   ),
   kept_until: instantField("It is removed soon after, unless a job has yet to read it."),
-  jobs: countField("Jobs that were made of it and have not been removed."),
+  jobs: countField(
+    `Jobs that were made of it and have not been removed; ${LIMITS.uploads.jobsShown}: that many or more.`,
+  ),
 };
 export const UploadSchema = named("Upload", v.object(uploadEntries));
 

@@ -1,3 +1,4 @@
+import { LIMITS } from "../../config/limits/limits.ts";
 import type { Queryable, Transaction } from "../../stores/postgres/postgres.ts";
 
 /**
@@ -23,7 +24,7 @@ export interface UploadRow {
   partBytes: number | null;
   expiresAt: Date;
   createdAt: Date;
-  /** Jobs of it that have not been removed. */
+  /** Jobs of it that have not been removed, up to LIMITS.uploads.jobsShown. */
   jobs: number;
 }
 
@@ -45,7 +46,8 @@ export function uploadKey(teamId: string, uploadId: string): string {
 const columns = (sql: Queryable) => sql`
   id, team_id as "teamId", livemode, filename, object_key as key, status, bytes, etag, multipart_id as "multipartId",
   part_bytes as "partBytes", expires_at as "expiresAt", created_at as "createdAt",
-  (select count(*)::int from jobs j where j.upload_id = uploads.id and j.removed_at is null) as jobs`;
+  (select count(*)::int from (
+    select from jobs j where j.upload_id = uploads.id and j.removed_at is null limit ${LIMITS.uploads.jobsShown}) j) as jobs`;
 
 const ago = (sql: Queryable, ms: number) => sql`now() - ${ms} * interval '1 millisecond'`;
 

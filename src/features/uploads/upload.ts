@@ -35,7 +35,7 @@ export interface Upload {
   expires_at: string | null;
   /** Time of its removal, unless a job still reads it. */
   kept_until: string;
-  /** Jobs of it that have not been removed. */
+  /** Jobs of it that have not been removed, up to LIMITS.uploads.jobsShown. */
   jobs: number;
 }
 

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { LIMITS } from "../../../src/config/limits/limits.ts";
 import { listJobs } from "../../../src/features/bulk/jobs/job-sql.ts";
+import { findUpload, listUploads } from "../../../src/features/uploads/upload-sql.ts";
 import { listEvents } from "../../../src/features/webhooks/event-log.ts";
 import { listDeliveries } from "../../../src/features/webhooks/webhook-deliveries.ts";
 import { createPostgres, type Queryable, type Transaction } from "../../../src/stores/postgres/postgres.ts";
@@ -39,9 +41,12 @@ await setUp.unsafe(`
     select 'dlv_' || right(e.id, 8), e.team_id, e.id, 'w' || e.team_id, 'lane',
       case e.type when 'ping' then 'succeeded' else 'failed' end, null
     from events e;
+  insert into uploads (id, team_id, filename, object_key, status, expires_at)
+    select 'upl_1_' || lpad(n::text, 6, '0'), 't1', 'list.csv', 'key', 'stored', now() from generate_series(0, ${PAGE}) n;
   insert into jobs (id, team_id, livemode, status, source, source_key, options, daily_quota, bulk_bytes, probing, with_evidence,
-      metadata)
-    select 'job_' || right(id, 8), team_id, livemode, 'queued', '{}', 'key', '{}', 1, 1, false, false, '{}' from events;
+      metadata, upload_id)
+    select 'job_' || right(id, 8), team_id, livemode, 'queued', '{}', 'key', '{}', 1, 1, false, false, '{}',
+      case when team_id = 't1' then 'upl_1_000000' end from events;
   analyze;`);
 
 /** Rows of tables that the connection has read so far. */
@@ -106,3 +111,28 @@ for (const mode of ["force_custom_plan", "force_generic_plan"])
         assert.ok(last.rows <= MOST, `${last.rows} rows were read`);
       });
   });
+
+describe("an upload with many jobs", () => {
+  const { jobsShown } = LIMITS.uploads;
+  const read = <T>(ask: (tx: Transaction) => Promise<T>) =>
+    sql.begin(async (tx) => {
+      const before = await rowsRead(tx);
+      return { found: await ask(tx), rows: (await rowsRead(tx)) - before };
+    });
+
+  it("is looked up without reading more of them than are shown", async () => {
+    const { found, rows } = await read((tx) => findUpload(tx, "t1", "upl_1_000000"));
+    assert.equal(found?.jobs, jobsShown);
+    assert.ok(rows <= 3 * jobsShown, `${rows} rows were read`);
+  });
+
+  it("is listed so too", async () => {
+    const page = { limit: PAGE, after: "upl_1_000001", testOnly: false, unusedOnly: false };
+    const { found, rows } = await read((tx) => listUploads(tx, "t1", page));
+    assert.deepEqual(
+      found.map(({ id, jobs }) => [id, jobs]),
+      [["upl_1_000000", jobsShown]],
+    );
+    assert.ok(rows <= 3 * jobsShown + PAGE, `${rows} rows were read`);
+  });
+});
