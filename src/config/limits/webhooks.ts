@@ -27,14 +27,14 @@ export const WEBHOOK_LIMITS = {
   dispatchEveryMs: 250,
   dispatchAgainMs: 20,
   /**
-   * Concurrent attempts in one relay: in all, of all webhooks whose last attempt failed, of a team, of a webhook, of a
-   * webhook whose last attempt failed.
+   * Concurrent attempts in one relay: in all, of all webhooks whose last attempt failed, of all teams' URLs of test jobs, of a team,
+   * of a webhook, of a webhook whose last attempt failed or a team's URLs of test jobs.
    */
   inFlight: 256,
-  inFlightFailing: 128,
+  inFlightRestricted: { failing: 128, test: 64 },
   inFlightPerTeam: 16,
   inFlightPerWebhook: 4,
-  inFlightPerFailing: 1,
+  inFlightPerRestricted: 1,
   /** Webhooks examined in one round, in turn. */
   lanesPerRound: 500,
   /** Webhooks, and teams, whose last start a relay remembers. */

@@ -58,6 +58,9 @@ export async function markFannedOut(tx: Transaction, eventIds: readonly string[]
   await tx`update events set fanned_out_at = now() where id in ${tx(eventIds)}`;
 }
 
+/** Why a lane gets few attempts at once: its last one failed; or it is of the URLs of test jobs, whose outcomes are not noted. */
+export type LaneRestriction = "failing" | "test";
+
 /** A webhook, or all job URLs of a team's mode, with pending deliveries. */
 export interface DeliveryQueue {
   lane: string;
@@ -65,8 +68,7 @@ export interface DeliveryQueue {
   share: string;
   /** Some delivery is due now. */
   due: boolean;
-  /** True when its last attempt failed; always true of the URLs of test jobs, whose attempts are not noted. */
-  failing: boolean;
+  restriction: LaneRestriction | null;
   /** True when it was disabled after these deliveries were created: they are given up. */
   disabled: boolean;
 }
@@ -89,7 +91,8 @@ export async function listDeliveryQueues(
       from lanes l where l.lane is not null and n < ${limit}
     )
     select l.lane, coalesce(case when w.livemode then w.team_id else w.team_id || ':test' end, l.lane) as share,
-      coalesce(w.failing_since, s.failing_since) is not null or l.lane like '%:test' as failing,
+      case when l.lane like '%:test' then 'test'
+        when coalesce(w.failing_since, s.failing_since) is not null then 'failing' end as restriction,
       coalesce(w.status = 'disabled', false) as disabled,
       exists (
         select from webhook_deliveries d

@@ -1,20 +1,20 @@
 import { LIMITS } from "../../../config/limits/limits.ts";
-import type { DeliveryQueue } from "../webhook-queue.ts";
+import type { DeliveryQueue, LaneRestriction } from "../webhook-queue.ts";
 import type { AttemptCounts } from "./attempt-counts.ts";
 
 /** A dispatcher's attempts in progress, and when each lane and share (`shareKey`) last started one. */
 export interface DispatcherLoad {
   lanes: Pick<AttemptCounts, "inFlight" | "lastStarted">;
   shares: Pick<AttemptCounts, "inFlight" | "lastStarted">;
-  /** Attempts in progress in all, and those whose lane was failing when they started. */
+  /** Attempts in progress in all, and those whose lane had a restriction when they started. */
   total: number;
-  failing: number;
+  restricted: Readonly<Record<LaneRestriction, number>>;
 }
 
 export interface LaneShare {
   lane: string;
   take: number;
-  failing: boolean;
+  restriction: LaneRestriction | null;
 }
 
 /** The criteria for the next slot, the weightiest first: the smallest rank goes first. */
@@ -31,22 +31,24 @@ function isBefore(a: Rank, b: Rank): boolean {
  * and within a share likewise. So no slow,
  * backlogged or early lane takes the slots that others need.
  *
- * A webhook gets at most LIMITS.webhooks.inFlightPerWebhook slots, one whose last attempt failed inFlightPerFailing, a share
- * inFlightPerTeam over all its webhooks, and all failing ones together inFlightFailing.
+ * A webhook gets at most LIMITS.webhooks.inFlightPerWebhook slots, a restricted lane inFlightPerRestricted, a share inFlightPerTeam
+ * over all its webhooks, and all lanes of one restriction together inFlightRestricted.
  */
 export function shareSlots(lanes: readonly DeliveryQueue[], busy: DispatcherLoad): LaneShare[] {
-  const { inFlight, inFlightFailing, inFlightPerTeam, inFlightPerWebhook, inFlightPerFailing } =
+  const { inFlight, inFlightRestricted, inFlightPerTeam, inFlightPerWebhook, inFlightPerRestricted } =
     LIMITS.webhooks;
   const taken = new Map<string, LaneShare>();
   const ofShares = new Map<string, number>();
-  let failing = busy.failing;
+  const restricted = { ...busy.restricted };
 
   const ofLane = ({ lane }: DeliveryQueue) => busy.lanes.inFlight(lane) + (taken.get(lane)?.take ?? 0);
   const ofShare = ({ share }: DeliveryQueue) => busy.shares.inFlight(share) + (ofShares.get(share) ?? 0);
-  const mayTake = (lane: DeliveryQueue) =>
-    ofShare(lane) < inFlightPerTeam &&
-    ofLane(lane) < (lane.failing ? inFlightPerFailing : inFlightPerWebhook) &&
-    (!lane.failing || failing < inFlightFailing);
+  const mayTake = (lane: DeliveryQueue) => {
+    const { restriction } = lane;
+    if (ofShare(lane) >= inFlightPerTeam) return false;
+    if (restriction === null) return ofLane(lane) < inFlightPerWebhook;
+    return ofLane(lane) < inFlightPerRestricted && restricted[restriction] < inFlightRestricted[restriction];
+  };
   const rank = (lane: DeliveryQueue): Rank => [
     ofShare(lane),
     busy.shares.lastStarted(lane.share),
@@ -64,10 +66,10 @@ export function shareSlots(lanes: readonly DeliveryQueue[], busy: DispatcherLoad
       if (next === null || isBefore(its, next.rank)) next = { lane, rank: its };
     }
     if (next === null) break;
-    const { lane, share } = next.lane;
-    taken.set(lane, { lane, take: (taken.get(lane)?.take ?? 0) + 1, failing: next.lane.failing });
+    const { lane, share, restriction } = next.lane;
+    taken.set(lane, { lane, take: (taken.get(lane)?.take ?? 0) + 1, restriction });
     ofShares.set(share, (ofShares.get(share) ?? 0) + 1);
-    if (next.lane.failing) failing += 1;
+    if (restriction !== null) restricted[restriction] += 1;
   }
   return [...taken.values()];
 }

@@ -9,6 +9,7 @@ import {
   type ClaimedDelivery,
   claimDeliveries,
   type DeliveryQueue,
+  type LaneRestriction,
   listDeliveryQueues,
 } from "../webhook-queue.ts";
 import { createAttemptCounts } from "./attempt-counts.ts";
@@ -39,7 +40,7 @@ class WebhookDispatcher implements LifecyclePart {
   readonly #lanes = createAttemptCounts();
   readonly #shares = createAttemptCounts();
   readonly #underWay = new Set<Promise<void>>();
-  #failing = 0;
+  readonly #restricted: Record<LaneRestriction, number> = { failing: 0, test: 0 };
   #after = "";
   /** The round to come; null while one is made. */
   #next: { atMs: number; timer: Timer } | null = null;
@@ -62,12 +63,12 @@ class WebhookDispatcher implements LifecyclePart {
     await Promise.all(this.#underWay);
   }
 
-  #begin(claimed: ClaimedDelivery, ofFailing: boolean): void {
+  #begin(claimed: ClaimedDelivery, restriction: LaneRestriction | null): void {
     const { lane } = claimed;
     const share = shareKey({ teamId: claimed.team_id, livemode: claimed.livemode });
     this.#lanes.begin(lane);
     this.#shares.begin(share);
-    if (ofFailing) this.#failing += 1;
+    if (restriction !== null) this.#restricted[restriction] += 1;
     const work = this.#deps
       .deliver(claimed)
       .catch((error) =>
@@ -76,7 +77,7 @@ class WebhookDispatcher implements LifecyclePart {
       .finally(() => {
         this.#lanes.end(lane);
         this.#shares.end(share);
-        if (ofFailing) this.#failing -= 1;
+        if (restriction !== null) this.#restricted[restriction] -= 1;
         this.#underWay.delete(work);
         if (this.#next !== null) this.#schedule(dispatchAgainMs);
       });
@@ -97,12 +98,12 @@ class WebhookDispatcher implements LifecyclePart {
       lanes: this.#lanes,
       shares: this.#shares,
       total: this.#underWay.size,
-      failing: this.#failing,
+      restricted: this.#restricted,
     });
     if (shares.length === 0 || this.#stopping) return;
-    const ofFailing = new Set(shares.filter((share) => share.failing).map(({ lane }) => lane));
+    const restrictions = new Map(shares.map(({ lane, restriction }) => [lane, restriction]));
     for (const claimed of await claimDeliveries(this.#deps.sql, shares))
-      this.#begin(claimed, ofFailing.has(claimed.lane));
+      this.#begin(claimed, restrictions.get(claimed.lane) ?? null);
   }
 
   async #makeRound(): Promise<void> {

@@ -265,15 +265,15 @@ describe("the secrets of a delivery", () => {
     await putTeamWebhookSecret(sql, teamId, box.seal(newSigningSecret(), secretSealContext({ teamId })));
     await record(sql, teamId, 2, { extraUrl: "https://job.example/" });
     await fanOutAll(sql);
-    const failing = async () =>
-      (await listDeliveryQueues(sql, "", 1_000)).find(({ lane }) => lane === teamId)?.failing;
-    assert.equal(await failing(), false);
+    const restriction = async () =>
+      (await listDeliveryQueues(sql, "", 1_000)).find(({ lane }) => lane === teamId)?.restriction;
+    assert.equal(await restriction(), null);
     await attemptAll(teamId, answered(500));
-    assert.equal(await failing(), true);
+    assert.equal(await restriction(), "failing");
     await sql`update webhook_deliveries set next_attempt_at = now() where lane = ${teamId}
       and id = (select min(id) from webhook_deliveries where lane = ${teamId})`;
     await attemptAll(teamId, answered(204));
-    assert.equal(await failing(), false);
+    assert.equal(await restriction(), null);
   });
 
   it("are none for the URL of a job whose team has none: nothing is sent", async () => {

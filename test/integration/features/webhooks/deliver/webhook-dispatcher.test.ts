@@ -32,9 +32,9 @@ const {
   claimsMax,
   lanesPerRound,
   inFlight,
-  inFlightFailing,
+  inFlightRestricted,
   inFlightPerWebhook,
-  inFlightPerFailing,
+  inFlightPerRestricted,
   inFlightPerTeam,
 } = LIMITS.webhooks;
 const FAILURE = {
@@ -164,8 +164,8 @@ describe("the turns of webhooks", () => {
     await fanOutAll(sql);
     const queues = async () => [...(await listDeliveryQueues(sql, "", lanesPerRound))];
     const both = [
-      { lane: teamId, share: teamId, due: true, failing: false, disabled: false },
-      { lane: ofTest, share: ofTest, due: true, failing: true, disabled: false },
+      { lane: teamId, share: teamId, due: true, restriction: null, disabled: false },
+      { lane: ofTest, share: ofTest, due: true, restriction: "test", disabled: false },
     ];
     assert.deepEqual(await queues(), both);
     const [first] = await claimDeliveries(sql, [{ lane: ofTest, take: 1 }]);
@@ -260,7 +260,7 @@ describe("the turns of webhooks", () => {
         return answered(500);
       });
       dispatch(t, sql, deliver);
-      const places = failing ? inFlightFailing : inFlight;
+      const places = failing ? inFlightRestricted.failing : inFlight;
       await until("the slow ones have all they may have", () => held.length === places);
       const quick = await waitingTeam(1, 1);
       if (!failing) held.shift()?.();
@@ -285,7 +285,7 @@ describe("the turns of webhooks", () => {
     await until("each was tried", async () =>
       (await deliveriesOf(sql, id)).every(({ attempts }) => attempts > 0),
     );
-    assert.equal(most, inFlightPerFailing);
+    assert.equal(most, inFlightPerRestricted);
   });
 });
 

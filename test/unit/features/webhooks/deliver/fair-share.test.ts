@@ -3,16 +3,16 @@ import { describe, it } from "node:test";
 import { LIMITS } from "../../../../../src/config/limits/limits.ts";
 import { createAttemptCounts } from "../../../../../src/features/webhooks/deliver/attempt-counts.ts";
 import { type DispatcherLoad, shareSlots } from "../../../../../src/features/webhooks/deliver/fair-share.ts";
-import type { DeliveryQueue } from "../../../../../src/features/webhooks/webhook-queue.ts";
+import type { DeliveryQueue, LaneRestriction } from "../../../../../src/features/webhooks/webhook-queue.ts";
 import fc from "../../../../support/properties.ts";
 
-const { inFlight, inFlightFailing, inFlightPerTeam, inFlightPerWebhook, inFlightPerFailing } =
+const { inFlight, inFlightRestricted, inFlightPerTeam, inFlightPerWebhook, inFlightPerRestricted } =
   LIMITS.webhooks;
 const lane = (name: string, rest: Partial<DeliveryQueue> = {}): DeliveryQueue => ({
   lane: name,
   share: `team of ${name}`,
   due: true,
-  failing: false,
+  restriction: null,
   disabled: false,
   ...rest,
 });
@@ -21,7 +21,8 @@ const counted = (counts: Record<string, number> = {}) => ({
   inFlight: (name: string) => counts[name] ?? 0,
   lastStarted: () => 0,
 });
-const idle: DispatcherLoad = { lanes: counted(), shares: counted(), total: 0, failing: 0 };
+const NONE = { failing: 0, test: 0 };
+const idle: DispatcherLoad = { lanes: counted(), shares: counted(), total: 0, restricted: NONE };
 const shares = (lanes: readonly DeliveryQueue[], busy: DispatcherLoad) =>
   shareSlots(lanes, busy).map((share) => [share.lane, share.take]);
 
@@ -29,13 +30,13 @@ describe("the places of a dispatcher", () => {
   it("go to each webhook up to its share, less to one that fails, none where nothing is to be done", () => {
     const lanes = [
       lane("a"),
-      lane("b", { failing: true }),
+      lane("b", { restriction: "failing" }),
       lane("c", { due: false }),
       lane("d", { disabled: true }),
     ];
     assert.deepEqual(shareSlots(lanes, idle), [
-      { lane: "a", take: inFlightPerWebhook, failing: false },
-      { lane: "b", take: inFlightPerFailing, failing: true },
+      { lane: "a", take: inFlightPerWebhook, restriction: null },
+      { lane: "b", take: inFlightPerRestricted, restriction: "failing" },
     ]);
   });
 
@@ -74,7 +75,7 @@ describe("the places of a dispatcher", () => {
       for (const { lane: name, take } of shareSlots(lanes, {
         ...turns,
         total: underWay.length,
-        failing: 0,
+        restricted: NONE,
       })) {
         const given = lanes.find((one) => one.lane === name) ?? lane("");
         assert.equal(take, 1);
@@ -94,36 +95,50 @@ describe("the places of a dispatcher", () => {
     assert.deepEqual([...served].sort(), names);
   });
 
-  it("are kept for others by a half that no failing webhooks can take", () => {
-    const failing = Array.from({ length: inFlight }, (_, n) => lane(`a${n}`, { failing: true }));
-    const taken = shareSlots([...failing, lane("z")], idle);
-    assert.equal(taken.filter((share) => share.failing).length, inFlightFailing);
-    assert.deepEqual(taken.at(-1), { lane: "z", take: inFlightPerWebhook, failing: false });
-    assert.deepEqual(shareSlots(failing, { ...idle, total: inFlightFailing, failing: inFlightFailing }), []);
+  it("are kept for others by a part that no failing webhooks and no URLs of test jobs can take", () => {
+    const many = (restriction: LaneRestriction) =>
+      Array.from({ length: inFlight }, (_, n) => lane(`${restriction} ${n}`, { restriction }));
+    const all = [...many("failing"), ...many("test"), lane("z")];
+    const taken = shareSlots(all, idle);
+    const taking = (restriction: LaneRestriction | null) =>
+      taken.filter((share) => share.restriction === restriction);
+    // Neither takes the places of the other.
+    for (const restriction of ["failing", "test"] as const)
+      assert.equal(taking(restriction).length, inFlightRestricted[restriction]);
+    assert.deepEqual(taking(null), [{ lane: "z", take: inFlightPerWebhook, restriction: null }]);
+    const total = inFlightRestricted.failing + inFlightRestricted.test;
+    const busy = { ...idle, total, restricted: inFlightRestricted };
+    assert.deepEqual(shares(all, busy), [["z", inFlightPerWebhook]]);
   });
 
   it("are never more than there are, of a team or of a webhook", () => {
     const someLanes = fc.array(
       fc
-        .tuple(fc.nat(30), fc.nat(5), fc.boolean(), fc.boolean())
-        .map(([n, team, failing, due]) => lane(`l${n}`, { share: `t${team}`, failing, due })),
+        .tuple(fc.nat(30), fc.nat(5), fc.constantFrom("failing", "test", null), fc.boolean())
+        .map(([n, team, restriction, due]) => lane(`l${n}`, { share: `t${team}`, restriction, due })),
       { maxLength: 60 },
     );
     fc.assert(
       fc.property(someLanes, fc.nat(inFlight), (found, total) => {
         const lanes = [...new Map(found.map((item) => [item.lane, item])).values()];
-        const failingBefore = Math.min(total, inFlightFailing);
-        const given = shareSlots(lanes, { ...idle, total, failing: failingBefore });
+        const failing = Math.min(total, inFlightRestricted.failing);
+        const restricted = { failing, test: Math.min(total - failing, inFlightRestricted.test) };
+        const given = shareSlots(lanes, { ...idle, total, restricted });
         const sum = (of: readonly { take: number }[]) => of.reduce((n, { take }) => n + take, 0);
         assert.ok(sum(given) <= inFlight - total);
-        assert.ok(sum(given.filter((share) => share.failing)) <= inFlightFailing - failingBefore);
+        for (const kind of ["failing", "test"] as const) {
+          const its = given.filter(({ restriction }) => restriction === kind);
+          assert.ok(sum(its) <= inFlightRestricted[kind] - restricted[kind]);
+        }
         for (const team of new Set(lanes.map(({ share }) => share))) {
           const own = given.filter((share) => lanes.find((l) => l.lane === share.lane)?.share === team);
           assert.ok(sum(own) <= inFlightPerTeam);
         }
         for (const { lane: name, take } of given) {
-          const { failing, due } = lanes.find((l) => l.lane === name) ?? lane("");
-          assert.ok(due && take >= 1 && take <= (failing ? inFlightPerFailing : inFlightPerWebhook));
+          const { restriction, due } = lanes.find((l) => l.lane === name) ?? lane("");
+          assert.ok(
+            due && take >= 1 && take <= (restriction === null ? inFlightPerWebhook : inFlightPerRestricted),
+          );
         }
       }),
     );
