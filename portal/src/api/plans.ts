@@ -1,6 +1,6 @@
-import { queryOptions, useQuery } from "@tanstack/react-query";
+import { queryOptions } from "@tanstack/react-query";
 import { api, dataOf } from "./client.ts";
-import { useIdentity } from "./session.ts";
+import { type Identity, useIdentity } from "./session.ts";
 
 const readPlans = () => dataOf(api.GET("/v1/plans"));
 export type Plan = Awaited<ReturnType<typeof readPlans>>["data"][number];
@@ -12,14 +12,11 @@ export const plansQuery = queryOptions({
   staleTime: Number.POSITIVE_INFINITY,
 });
 
-/** The team's plan; null: not known yet. */
-export function useOwnPlan(): Plan | null {
-  const { team } = useIdentity();
-  const { data } = useQuery(plansQuery);
-  return data?.data.find(({ tier }) => tier === team.tier) ?? null;
-}
+/**
+ * The limits in force for the team, with what the operator has changed for it. undefined: a process of an earlier version has
+ * answered, which does not say them; then the service decides.
+ */
+export const useLimits = (): Identity["limits"] | undefined => useIdentity().limits;
 
-/** Whether the team's plan has lists. True as long as the plan is not known: the service decides then. */
-export function useHasLists(): boolean {
-  return useOwnPlan()?.bulk_bytes !== 0;
-}
+/** Whether the team may have lists. */
+export const useHasLists = (): boolean => useLimits()?.bulk_bytes !== 0;

@@ -1,10 +1,12 @@
 import * as v from "valibot";
 import { LIMITS } from "../../config/limits/limits.ts";
 import { REGISTRATIONS } from "../../config/settings.ts";
+import { TIER_LIMITS } from "../../config/tiers.ts";
 import type { Identity, OwnAccount } from "../../features/accounts/own-account.ts";
 import type { Registration } from "../../features/accounts/registration.ts";
 import type { SignIn } from "../../features/accounts/sign-in.ts";
 import type { SignInOptions } from "../../features/accounts/sign-in-options.ts";
+import { teamLimits } from "../../features/identity/team-limits.ts";
 import { signedInReply, signedOutReply } from "../reply/signed-in.ts";
 import { type PublicRoute, publicRoute, type Route, teamRoute } from "../routing/route.ts";
 import { roleField } from "../schemas/enums.ts";
@@ -18,6 +20,7 @@ import {
   signedInExample,
   UserSchema,
 } from "../schemas/portal.ts";
+import { limitFields } from "../schemas/team-limits.ts";
 import { createRegistrationRoutes } from "./registration.ts";
 
 const LoginSchema = v.strictObject({
@@ -50,6 +53,10 @@ const IdentitySchema = named(
       }),
       v.description("What the request was made with."),
     ),
+    limits: v.pipe(
+      v.object(limitFields),
+      v.description("In force for the team: its tier's, with what the operator has changed for it."),
+    ),
     operator: v.pipe(v.boolean(), v.description("The team runs the deployment: see `GET /v1/deployment`.")),
     teams: v.pipe(
       v.array(PortalTeamSchema),
@@ -65,6 +72,7 @@ const identityExample: Identity = {
   team: signedInExample.team,
   role: "owner",
   credential: { type: "session", id: "sess_01h455vb4pex5vsknk084sn02s" },
+  limits: teamLimits(TIER_LIMITS[signedInExample.team.tier]),
   operator: false,
   teams: [signedInExample.team],
 };
@@ -148,7 +156,7 @@ function ownRoutes(account: OwnAccount): Route[] {
       path: "/v1/auth/me",
       operationId: "getMe",
       summary: "Who am I?",
-      description: "The user, the team and the role behind a session or a key.",
+      description: "The user, the team, the role and the limits behind a session or a key.",
       tag: "auth",
       role: "member",
       rate: "read",

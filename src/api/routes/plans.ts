@@ -2,23 +2,14 @@ import * as v from "valibot";
 import type { Plan } from "../../features/billing/plans.ts";
 import { type PublicRoute, publicRoute } from "../routing/route.ts";
 import { tierField } from "../schemas/enums.ts";
-import { countField, named } from "../schemas/fields.ts";
+import { named } from "../schemas/fields.ts";
+import { limitFields } from "../schemas/team-limits.ts";
 
 const PlanSchema = named(
   "Plan",
   v.object({
     tier: tierField("Its name, as teams have it."),
-    daily_quota: countField("Units a UTC day, single and bulk together; and the most rows of a job."),
-    rate_per_s: countField("Single verifications a second, sustained."),
-    rate_burst: countField("Single verifications at once."),
-    bulk_bytes: countField("Of a bulk source at most; 0: no bulk."),
-    history_days: countField("How far the history of usage goes back."),
-    refresh: v.pipe(v.boolean(), v.description("`refresh=true` is allowed.")),
-    webhooks: v.pipe(v.boolean(), v.description("The team may have webhooks.")),
-    probing: v.pipe(
-      v.boolean(),
-      v.description("Mail servers are asked about mailboxes; without it nothing is answered `valid`."),
-    ),
+    ...limitFields,
     intervals: v.pipe(
       v.array(v.picklist(["month", "year"])),
       v.description("How it can be paid in this deployment; empty: it is not sold here."),
@@ -55,8 +46,8 @@ export function createPlansRoute(plans: readonly Plan[]): PublicRoute {
     operationId: "listPlans",
     summary: "What is there in each tier?",
     description:
-      "The tiers with their limits, before anything that the operator has changed for a team. What a plan costs is " +
-      "shown at the checkout.",
+      "The tiers with their limits, before anything that the operator has changed for a team: `GET /v1/auth/me` has the " +
+      "limits in force. What a plan costs is shown at the checkout.",
     tag: "billing",
     rate: "client",
     errors: [],

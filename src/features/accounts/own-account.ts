@@ -4,6 +4,7 @@ import { retryDeadlocks } from "../../stores/postgres/deadlock.ts";
 import type { Database } from "../../stores/postgres/postgres.ts";
 import type { ChangePublisher } from "../auth/publish.ts";
 import type { Actor, MemberRole } from "../identity/actor.ts";
+import { type TeamLimits, teamLimits } from "../identity/team-limits.ts";
 import { findTeam } from "../identity/team-sql.ts";
 import {
   findUser,
@@ -34,6 +35,8 @@ export interface Identity {
   /** The credential's role in the team: the user's, or a key's lower one. */
   role: MemberRole;
   credential: { type: "session" | "api_key"; id: string };
+  /** In force for the team: its tier's, with what the operator has changed. */
+  limits: TeamLimits;
   /** The team runs the deployment and may read its state. */
   operator: boolean;
   /** For a session all the user's teams, at most LIMITS.portal.teamsListed. A key shows its own team only. */
@@ -100,6 +103,7 @@ export function createOwnAccount(deps: OwnAccountDeps): OwnAccount {
         team: own,
         role: actor.role,
         credential: { type: actor.isSession ? "session" : "api_key", id: actor.keyId },
+        limits: teamLimits(actor.limits),
         operator: team.operator,
         teams: isPerson ? await listTeamsOfUser(sql, userId, LIMITS.portal.teamsListed) : [own],
       };

@@ -186,12 +186,21 @@ describe("webhooks", () => {
     await card.getByRole("button", { name: "New secret" }).click();
     await dialog.getByRole("button", { name: "New secret" }).click();
     await card.getByText(/^whsec_/).waitFor();
-    await page.getByRole("button", { name: "Make or replace it" }).click();
-    await dialog.getByRole("button", { name: "Make it" }).click();
-    await page
-      .getByRole("region", { name: "Signing secret of the team" })
+    const answered = page.waitForResponse(/\/v1\/team\/webhook-secret$/);
+    await page.getByRole("button", { name: "Make or replace them" }).click();
+    await dialog.getByRole("button", { name: "Make them" }).click();
+    const { secret, test_secret } = await (await answered).json();
+    const ofTeam = page.getByRole("region", { name: "Signing secrets of the team" });
+    await ofTeam
       .getByText(/^whsec_/)
+      .first()
       .waitFor();
+    assert.deepEqual(await ofTeam.locator("h3, .secret").allTextContents(), [
+      "For live lists",
+      secret,
+      "For lists of test keys; do not give it to a production receiver",
+      test_secret,
+    ]);
     await card.getByRole("button", { name: "Disable" }).click();
     await card.getByText("A member of the team disabled it.").waitFor();
     assert.equal(await card.getByRole("button", { name: "Send a ping" }).isDisabled(), true);
@@ -209,7 +218,7 @@ describe("webhooks", () => {
     const card = cardOf(page);
     await card.getByRole("button", { name: "Show the deliveries" }).click();
     await card.getByText("team.member_joined").waitFor();
-    for (const name of ["Send a ping", "Delete", "Make the webhook", "Make or replace it"])
+    for (const name of ["Send a ping", "Delete", "Make the webhook", "Make or replace them"])
       assert.equal(await page.getByRole("button", { name }).count(), 0, name);
     const admin = await open(await site.member(session, newPerson(), "admin"));
     await cardOf(admin).getByRole("button", { name: "Delete" }).waitFor();
@@ -222,7 +231,7 @@ describe("webhooks", () => {
     await page.getByText("Your plan (Free) has no webhooks.").waitFor();
     await page.getByText("No webhooks yet").waitFor();
     // The API would refuse both.
-    for (const name of ["Make the webhook", "Make or replace it"])
+    for (const name of ["Make the webhook", "Make or replace them"])
       assert.equal(await page.getByRole("button", { name }).count(), 0, name);
     await page.getByRole("link", { name: "See the plans." }).click();
     await page.getByRole("heading", { name: "Billing" }).waitFor();

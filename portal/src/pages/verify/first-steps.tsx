@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 import { api, dataOf } from "../../api/client.ts";
-import { useOwnPlan } from "../../api/plans.ts";
+import { useHasLists } from "../../api/plans.ts";
 import { useHasRole, useIdentity } from "../../api/session.ts";
 import { BASE_PATH } from "../../base-path.ts";
 import { Button } from "../../components/button.tsx";
@@ -92,19 +92,15 @@ const callStep = ({ hasCalled }: Progress, isAdmin: boolean): Step => ({
 /** Guides a new account. Steps are ticked automatically. It disappears when all are done, or when it is hidden. */
 export function FirstSteps({ hasVerified }: { hasVerified: boolean }) {
   const { team } = useIdentity();
-  const plan = useOwnPlan();
+  const hasLists = useHasLists();
   const isAdmin = useHasRole("admin");
   const [isHidden, setHidden] = useState(() => localStorage.getItem(HIDDEN) === team.id);
   const progress = useProgress(!isHidden);
-  if (isHidden || progress === null || plan === null) return null;
+  if (isHidden || progress === null) return null;
   const first: Step[] = isAdmin
     ? testSteps(progress)
     : [{ isDone: hasVerified || progress.hasVerified, what: "Verify an address: above." }];
-  const steps = [
-    ...first,
-    ...(plan.bulk_bytes === 0 ? [] : [listStep(progress)]),
-    callStep(progress, isAdmin),
-  ];
+  const steps = [...first, ...(hasLists ? [listStep(progress)] : []), callStep(progress, isAdmin)];
   if (steps.every(({ isDone }) => isDone)) return null;
   function hide(): void {
     localStorage.setItem(HIDDEN, team.id);

@@ -1,9 +1,7 @@
-import { useQuery } from "@tanstack/react-query";
 import { Link, useSearch } from "@tanstack/react-router";
-import { plansQuery, useHasLists } from "../../../api/plans.ts";
+import { useHasLists } from "../../../api/plans.ts";
 import { useIdentity } from "../../../api/session.ts";
 import { ChooseFile } from "../../../components/forms/choose-file.tsx";
-import { Loading } from "../../../components/loading.tsx";
 import { useTitle } from "../../../components/page-head.tsx";
 import { NoLists, NoProbing } from "../../../components/plan-limits.tsx";
 import { beginUpload, useCurrentUpload } from "../../../uploads/current-upload.ts";
@@ -51,7 +49,6 @@ function Beginning() {
  * gets no forms: the service would refuse each.
  */
 export function NewListPage() {
-  const { isPending } = useQuery(plansQuery);
   const hasLists = useHasLists();
   return (
     <>
@@ -60,7 +57,7 @@ export function NewListPage() {
         <h1 {...useTitle("New list")}>New list</h1>
       </div>
       {hasLists ? <NoProbing /> : <NoLists />}
-      {isPending ? <Loading /> : hasLists && <Beginning />}
+      {hasLists && <Beginning />}
     </>
   );
 }
