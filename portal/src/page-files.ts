@@ -15,11 +15,16 @@ export class MissingFile extends Error {
   }
 }
 
+let isMissing = false;
+/** Whether a file of the portal could not be loaded, since the page was. */
+export const isFileMissing = (): boolean => isMissing;
+
 /** The same import, which fails with a MissingFile: the browser's own message is of no use to the person, and the router would load the page again for it. */
 export const fromFile =
   <T>(load: () => Promise<T>): (() => Promise<T>) =>
   () =>
     load().catch((cause: unknown) => {
+      isMissing = true;
       throw new MissingFile(cause);
     });
 

@@ -4,7 +4,7 @@ import { BASE_PATH } from "./base-path.ts";
 import { BrokenEntrance, BrokenPage } from "./components/broken.tsx";
 import { Frame } from "./components/frame.tsx";
 import { Loading, QUIET_MS } from "./components/loading.tsx";
-import { lazyPage } from "./page-files.ts";
+import { isFileMissing, lazyPage } from "./page-files.ts";
 import { SignInPage } from "./pages/sign-in.tsx";
 
 function NotFound() {
@@ -27,8 +27,12 @@ const signIn = createRoute({
   component: SignInPage,
   errorComponent: BrokenEntrance,
   // Parameters left out of the result would remain as they came, so `undefined` is explicit.
-  validateSearch: ({ next }: Record<string, unknown>): { next?: string | undefined } => ({
+  validateSearch: ({
+    next,
+    team,
+  }: Record<string, unknown>): { next?: string | undefined; team?: string | undefined } => ({
     next: isOwnAddress(next) ? next : undefined,
+    team: typeof team === "string" ? team : undefined,
   }),
 });
 const register = createRoute({
@@ -197,11 +201,19 @@ export const router = createRouter({
   scrollRestoration: true,
 });
 
-/** After so long on a page, the files of the others are loaded: later there may be no connection, or a newer version with other files. */
+/** Loads the files of the pages that are not open: later there may be no connection, or a newer version with other files. */
+async function loadOthers(): Promise<void> {
+  // One after another, so that they delay nothing that the person asks for.
+  for (const { options } of Object.values(router.routesById)) {
+    await options.component?.preload?.();
+    // The others would fail too. Opening a page says why.
+    if (isFileMissing()) return;
+  }
+}
+
+/** It begins after so long on a page. */
 const LOAD_OTHERS_AFTER_MS = 5_000;
-setTimeout(() => {
-  for (const { options } of Object.values(router.routesById)) void options.component?.preload?.();
-}, LOAD_OTHERS_AFTER_MS);
+setTimeout(() => void loadOthers(), LOAD_OTHERS_AFTER_MS);
 
 declare module "@tanstack/react-router" {
   interface Register {

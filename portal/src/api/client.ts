@@ -1,6 +1,6 @@
 import createClient from "openapi-fetch";
 import { BASE_PATH } from "../base-path.ts";
-import { sessionLost } from "./lost-session.ts";
+import { lostSession } from "./lost-session.ts";
 import { Problem, type Schemas } from "./problem.ts";
 import type { paths } from "./schema.d.ts";
 
@@ -20,19 +20,38 @@ export const PORTAL_HEADERS = { "X-Rcpt-Portal": "1" } as const;
 /** The documented API, by its own description. Every call either has data or throws a Problem. */
 export const api = createClient<paths>({ baseUrl: `${BASE_PATH}/`, headers: PORTAL_HEADERS });
 
+const isForSession = (schemaPath: string): boolean => schemaPath.startsWith("/v1/auth/");
+
+/** For the person: the API's text speaks to programs. */
+const refusal = (detail: string): Problem => {
+  const words = { type: "about:blank", title: "Unauthorized", request_id: "" };
+  return new Problem(401, { ...words, status: 401, code: "unauthorized", detail }, null);
+};
+
+/** A request would show and change what is the other team's. @throws Problem */
+export function ensureSameTeam(): void {
+  if (lostSession.get() === "in another team") throw refusal("You are signed in to another team.");
+}
+
+/** Whether a person is signed in by now. A request may have begun in a session before. */
+const isSignedIn = (): Promise<boolean> =>
+  api.GET("/v1/auth/me").then(
+    () => true,
+    () => false,
+  );
+
 api.use({
+  onRequest({ schemaPath }) {
+    if (!isForSession(schemaPath)) ensureSameTeam();
+  },
   async onResponse({ response, schemaPath }) {
     if (response.ok) return;
     const problem = await problemOf(response);
     // Signing in and out deal with it themselves.
-    if (problem.code !== "unauthorized" || schemaPath.startsWith("/v1/auth/")) throw problem;
-    // The session has ended while a page was open. The API's text speaks to programs.
-    sessionLost.set(true);
-    throw new Problem(
-      problem.status,
-      problem.body && { ...problem.body, detail: "You are signed out." },
-      null,
-    );
+    if (problem.code !== "unauthorized" || isForSession(schemaPath)) throw problem;
+    if (await isSignedIn()) throw refusal("You were signed out meanwhile: try again.");
+    lostSession.set("signed out");
+    throw refusal("You are signed out.");
   },
   onError({ error }) {
     return error instanceof Problem || (error instanceof DOMException && error.name === "AbortError")

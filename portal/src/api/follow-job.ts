@@ -22,9 +22,8 @@ interface Position {
   waitMs: number;
 }
 
-/** Also after the session has ended: its person may sign in again meanwhile. */
-const mayPass = (error: unknown) =>
-  mayPassLater(error) || (error instanceof Problem && error.code === "unauthorized");
+/** The session has ended. Its person may sign in again meanwhile. */
+const isSignedOut = (error: unknown) => error instanceof Problem && error.code === "unauthorized";
 
 /** Reads one connection to its end. @returns whether the job has ended, too */
 async function listen(
@@ -90,13 +89,16 @@ export async function followJob(id: string, listener: JobListener, signal: Abort
   const position: Position = { lastEventId: "", waitMs: FIRST_WAIT_MS };
   for (;;) {
     let leastMs = 0;
+    // A session that has ended is told by the page itself.
+    let isLost = true;
     try {
       if (await connect(id, position, listener, signal)) return;
     } catch (error) {
-      if (signal.aborted || !mayPass(error)) throw error;
+      isLost = !isSignedOut(error);
+      if (signal.aborted || (isLost && !mayPassLater(error))) throw error;
       if (error instanceof Problem) leastMs = (error.retryAfterS ?? 0) * 1_000;
     }
-    listener.onLost();
+    if (isLost) listener.onLost();
     await pause(Math.max(leastMs, position.waitMs), signal);
     position.waitMs = Math.min(position.waitMs * 2, LAST_WAIT_MS);
   }

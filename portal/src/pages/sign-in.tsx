@@ -13,9 +13,10 @@ import { Failure } from "../components/notice.tsx";
 
 export function SignInPage() {
   const { history } = useRouter();
-  const { next } = useSearch({ from: "/sign-in" });
+  const { next, team } = useSearch({ from: "/sign-in" });
   const { data: options } = useQuery(signInOptionsQuery);
-  const form = useForm({ email: "", password: "" }, async (body) => {
+  const form = useForm({ email: "", password: "" }, async (entered) => {
+    const body = team === undefined ? entered : { ...entered, team_id: team };
     await api.POST("/v1/auth/login", { body });
     forgetSession();
     await ensureKept();
@@ -31,6 +32,14 @@ export function SignInPage() {
           Sign in
         </Button>
       </form>
+      {team !== undefined && (
+        <p className="muted">
+          This leads to the team of the page that you come from. Are you no longer in it?{" "}
+          <Link to="/sign-in" search={{}}>
+            Sign in to your first team
+          </Link>
+        </p>
+      )}
       {options?.password_reset === true && (
         <p>
           <Link to="/forgot-password">Forgot the password?</Link>

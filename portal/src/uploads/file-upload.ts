@@ -1,4 +1,5 @@
-import { api, dataOf, PORTAL_HEADERS, Problem } from "../api/client.ts";
+import { api, dataOf, ensureSameTeam, PORTAL_HEADERS, Problem } from "../api/client.ts";
+import { lostSession } from "../api/lost-session.ts";
 import { persistently, Waits } from "../api/persistently.ts";
 import { mayPass } from "../api/retry.ts";
 import { BASE_PATH } from "../base-path.ts";
@@ -192,8 +193,10 @@ export class FileUpload {
     const onProgress = (bytes: number) => this.#onProgress(bytes, false);
     const waits = new Waits();
     for (;;) {
+      ensureSameTeam();
       const { status, text } = await put(url, this.file, { headers: PORTAL_HEADERS, onProgress, signal });
       if (status === 201) return this.#end((JSON.parse(text) as { id: string }).id);
+      if (status === 401) lostSession.set("signed out");
       if (!mayPass(status)) throw problemIn(status, text);
       await ensureReadable(this.file);
       this.#onLost();

@@ -92,6 +92,21 @@ describe("the portal", () => {
     assert.equal(await starter.getByText("has no lists").count(), 0);
   });
 
+  it("offers what the operator has given a team beyond its plan, and not what was taken", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { deployment } = site;
+    const more = await deployment.team("free", { bulkBytes: 5_000_000, webhooks: true, probing: true });
+    const page = await open({ session: more.session, path: "/lists/new" });
+    await page.getByRole("textbox", { name: "Addresses" }).waitFor();
+    assert.equal(await page.getByText("Your plan").count(), 0);
+    await page.getByRole("link", { name: "Webhooks" }).click();
+    await page.getByRole("button", { name: "Make the webhook" }).waitFor();
+    const less = await deployment.team("pro_plus", { bulkBytes: 0 });
+    const other = await open({ session: less.session, path: "/lists/new" });
+    await other.getByText("Your plan (Pro+) has no lists").waitFor();
+    assert.equal(await other.locator("main").getByRole("textbox").count(), 0);
+  });
+
   it("leads nowhere else from signing in", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
     const { email } = await site.owner();
@@ -189,21 +204,85 @@ describe("the portal", () => {
     await page.getByText("1 blocked, 0 blocked already, 0 not taken.").waitFor();
   });
 
+  it("keeps what was typed in one team when its person signs in to another, and sends it to neither", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const [first, second] = [await site.owner(), await site.owner()];
+    const { page, context } = await signedIn(await site.member(second.session, first.email, "admin"));
+    await page.getByRole("link", { name: "Blocklist" }).click();
+    const domains = page.getByRole("textbox", { name: "Domains" });
+    const block = page.getByRole("button", { name: "Block", exact: true });
+    await domains.fill("typed.example");
+    await context.clearCookies();
+    await block.click();
+    const alerts = page.getByRole("alert");
+    await alerts.filter({ hasText: "You were signed out." }).waitFor();
+    const other = await context.newPage();
+    await other.goto(`${site.url}/sign-in`);
+    await fillSignIn(other, first.email);
+    const notice = alerts.filter({ hasText: "You are signed in to another team now" });
+    await notice.waitFor();
+    await block.click();
+    await page.getByRole("cell", { name: "You are signed in to another team." }).waitFor();
+    const blockedIn = async ({ session }: { session: string }) =>
+      (await site.api.send<{ data: unknown[] }>("GET", "/v1/blocklist", { key: session })).body.data.length;
+    assert.deepEqual([await blockedIn(first), await blockedIn(second)], [0, 0]);
+    const opened = context.waitForEvent("page");
+    await notice.getByRole("link", { name: "Sign in in a new tab" }).click();
+    await fillSignIn(await opened, first.email);
+    await notice.waitFor({ state: "detached" });
+    await block.click();
+    await page.getByText("1 blocked, 0 blocked already, 0 not taken.").waitFor();
+    assert.deepEqual([await blockedIn(first), await blockedIn(second)], [0, 1]);
+  });
+
+  it("does not show for long what may be another person's, where the service does not say who is signed in", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { email, session } = await site.owner();
+    const { page } = await signedIn(session, { isAltered: true });
+    await page.getByText(email).first().waitFor();
+    let isBusy = false;
+    await page.route("**/v1/auth/me", (route) =>
+      isBusy ? route.fulfill({ status: 503, body: "" }) : route.continue(),
+    );
+    const reloaded = async (act: () => Promise<unknown>) => {
+      isBusy = true;
+      page.once("domcontentloaded", () => {
+        isBusy = false;
+      });
+      await Promise.all([page.waitForEvent("domcontentloaded"), act()]);
+      await page.getByText(email).first().waitFor();
+    };
+    await reloaded(() =>
+      page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))"),
+    );
+    await page.clock.install();
+    await reloaded(async () => {
+      const asked = page.waitForResponse(/\/v1\/auth\/me$/);
+      await page.evaluate("new BroadcastChannel('rcpt session').postMessage(null)");
+      await asked;
+      await page.clock.fastForward(31_000);
+    });
+  });
+
   it("loads itself anew where a newer version has other files, once by itself, then on demand", async (t) => {
     if (!browser.isThere) return t.skip("no browser");
     const { session } = await site.owner();
     const { page, complaints } = await signedIn(session);
     let isOld = true;
-    page.once("domcontentloaded", () => {
-      isOld = false;
-    });
+    let isCut = true;
     await page.route(/assets\/keys-/, (route) =>
       isOld ? route.fulfill({ status: 404, body: "" }) : route.continue(),
     );
+    await page.route(/assets\/usage-/, (route) => (isCut ? route.abort() : route.continue()));
+    // The page before may have loaded the files of others by itself; this one gets neither, however soon it asks.
+    await page.reload();
+    await page.getByRole("heading", { name: "Verify an address" }).waitFor();
+    page.once("domcontentloaded", () => {
+      isOld = false;
+    });
     await page.getByRole("link", { name: "API keys" }).click();
     await page.getByText("No keys yet").or(page.getByText("Last used")).first().waitFor();
     assert.equal(isOld, false);
-    await page.route(/assets\/usage-/, (route) => route.abort());
     const reloaded = page.waitForEvent("domcontentloaded");
     await page.getByRole("link", { name: "Usage" }).click();
     await reloaded;
@@ -215,7 +294,7 @@ describe("the portal", () => {
     await again.click();
     await page.getByRole("alert").getByText("The service cannot be reached.").waitFor();
     await page.context().setOffline(false);
-    await page.unrouteAll();
+    isCut = false;
     await again.click();
     await page.getByText("Day (UTC)").waitFor();
     const others = complaints
