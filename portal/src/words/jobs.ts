@@ -58,7 +58,7 @@ export const JOB_ERRORS: Readonly<Record<JobErrorCode, ErrorWords>> = {
     isMendable: false,
   },
   not_readable: {
-    says: "The file is damaged, or its encoding or compression is not known.",
+    says: "The file, or its beginning, cannot be read.",
     advice: "Say its encoding, or save it as CSV (UTF-8) and upload that.",
     isMendable: true,
   },

@@ -299,11 +299,22 @@ describe("what is no file of text", () => {
     const { session } = await site.owner();
     const { page } = await signedIn(session);
     await openNewList(page);
-    await page.getByRole("textbox", { name: "Addresses" }).fill("Name\tEmail\nJane\tjane@plain.test");
+    const pasted = page.getByRole("textbox", { name: "Addresses" });
+    await pasted.fill("Name\tEmail\nJane\tjane@plain.test");
     await page.getByText("This is a table.").waitFor();
+    // It remains until it is stored.
+    const made = /\/v1\/uploads$/;
+    await page.route(made, (route) => route.fulfill({ status: 403, body: "" }));
+    await page.getByRole("button", { name: "Upload the table" }).click();
+    await page.getByText("The service answered 403.").waitFor();
+    await page.getByRole("button", { name: "Give up" }).click();
+    await page.getByRole("alertdialog").getByRole("button", { name: "Give up" }).click();
+    assert.equal(await pasted.inputValue(), "Name\tEmail\nJane\tjane@plain.test");
+    await page.unroute(made);
     await page.getByRole("button", { name: "Upload the table" }).click();
     await page.getByText("Addresses are read from Email").waitFor();
     await page.getByRole("link", { name: "Another file" }).click();
+    assert.equal(await pasted.inputValue(), "");
     const addresses = Array.from({ length: 10_001 }, (_, i) => `p${i}@plain.test`);
     const text = `Doe, "Jane" <jane@plain.test>\n${addresses.join(", ")}`;
     await page.getByRole("textbox", { name: "Addresses" }).fill(text);

@@ -239,6 +239,23 @@ describe("the lists of a team", () => {
     await page.getByRole("heading", { name: "Why it failed" }).waitFor();
     await page.getByRole("button", { name: "Delete" }).click();
     assert.equal(await dialog.getByLabel("Also delete the uploaded file").isChecked(), true);
+
+    // Another list is made of the file while the dialog is open.
+    const { body: before } = await site.api.send<{ data: { id: string }[] }>("GET", "/v1/uploads", {
+      key: session,
+    });
+    const again = await site.api.send<{ id: string }>("POST", "/v1/verify/bulk", {
+      key: session,
+      body: { upload_id: before.data[0]?.id, email_column: 1 },
+    });
+    await dialog.getByRole("button", { name: "Delete" }).click();
+    await dialog.getByText("Nothing was deleted: meanwhile another list was made of the file.").waitFor();
+    await dialog.getByText("The uploaded file stays: 1 other list was made of it.").waitFor();
+    await ended(site.api, session, again.body.id);
+    await site.api.send("DELETE", `/v1/bulk-jobs/${again.body.id}`, { key: session });
+    await page.reload();
+    await page.getByRole("button", { name: "Delete" }).click();
+    await dialog.getByLabel("Also delete the uploaded file").waitFor();
     await dialog.getByRole("button", { name: "Delete" }).click();
     await page.getByText("No list was verified yet.").waitFor();
     const { body } = await site.api.send<{ data: unknown[] }>("GET", "/v1/uploads", { key: session });

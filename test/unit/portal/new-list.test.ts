@@ -42,13 +42,23 @@ describe("pasted text", () => {
     "Email,Name\na@x.test,b@x.test",
     "a@x.test\nb@x.test;Bob",
     "| a@x.test | Jane |",
-    "email\na@x.test",
-    '"E-mail address"\na@x.test\nb@x.test',
+    "email\na@x.test;Ann",
   ];
   for (const text of TABLES)
-    it(`is a table when it has other cells, or a header: ${JSON.stringify(text)}`, () => {
+    it(`is a table when it has other cells: ${JSON.stringify(text)}`, () => {
       assert.equal(readPasted(text).isTable, true);
     });
+
+  it("has no address in a header above addresses alone, and is no table by it", () => {
+    const read = (text: string) => readPasted(text);
+    assert.deepEqual(read("email\na@x.test"), { addresses: ["a@x.test"], isTable: false, header: "email" });
+    assert.deepEqual(read('"E-mail address"\na@x.test\nb@x.test, c@x.test'), {
+      addresses: ["a@x.test", "b@x.test", "c@x.test"],
+      isTable: false,
+      header: '"E-mail address"',
+    });
+    assert.equal(read("email\nName,a@x.test").header, null);
+  });
 
   it("is no table because of an entry that is no address", () => {
     for (const text of ["janeexample.com\na@x.test", "nothing", "email", "a@x.test\nemail"])

@@ -2,7 +2,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { api, dataOf } from "../../api/client.ts";
 import { ForeignText } from "../../components/foreign-text.tsx";
 import { Loading } from "../../components/loading.tsx";
-import { Failure } from "../../components/notice.tsx";
+import { QueryFailure } from "../../components/notice.tsx";
 import { Table } from "../../components/tables/table.tsx";
 import { Time } from "../../components/time.tsx";
 import { type BulkJob, hasEnded } from "../../words/jobs.ts";
@@ -46,7 +46,7 @@ function Groups({ id }: { id: string }) {
     placeholderData: keepPreviousData,
   });
   if (deferred.isPending) return <Loading />;
-  if (deferred.data === undefined) return <Failure error={deferred.error} />;
+  if (deferred.data === undefined) return <QueryFailure of={deferred} />;
   const { data, rows } = deferred.data;
   const others = rows - data.reduce((sum, group) => sum + group.rows, 0);
   return (

@@ -1,9 +1,10 @@
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { queryOptions, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { api, Problem } from "../../api/client.ts";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
-import { ForeignText } from "../../components/foreign-text.tsx";
+import { ForeignText, shownText } from "../../components/foreign-text.tsx";
+import { Loading } from "../../components/loading.tsx";
 import { Failure } from "../../components/notice.tsx";
 import { deleteUpload } from "../../uploads/file-upload.ts";
 import { readUpload } from "../../uploads/read-upload.ts";
@@ -11,35 +12,29 @@ import { type BulkJob, listName } from "../../words/jobs.ts";
 import { counted } from "../../words/numbers.ts";
 import { forgetJobLists, jobKey } from "./use-job.ts";
 
-/** The uploaded file of a list, if the service still has it, and the number of other lists that were made of it. */
-function useFile({ source }: BulkJob) {
-  const uploadId = source.type === "upload" ? source.upload_id : null;
-  const { data, error } = useQuery({
+/** The uploaded file; null: the service has it no more. */
+const fileQuery = (uploadId: string | null) =>
+  queryOptions({
     queryKey: ["file of list", uploadId],
-    queryFn: () => readUpload(uploadId ?? ""),
-    enabled: uploadId !== null,
+    queryFn: () => (uploadId === null ? null : readUpload(uploadId)),
     staleTime: 0,
   });
-  const file = data == null ? null : { id: data.id, name: data.filename, otherLists: data.jobs - 1 };
-  return { file, error };
-}
 
-type File = NonNullable<ReturnType<typeof useFile>["file"]>;
+/** Number of other lists that were made of a file. */
+const otherLists = ({ jobs }: { jobs: number }): number => jobs - 1;
 
-/** Whether the file goes too. Other lists may need it: their results, or another try, are made from it. */
-function FileChoice({
-  file,
-  isTicked,
-  onTick,
-}: {
-  file: File;
+interface FileChoiceProps {
+  others: number;
   isTicked: boolean;
   onTick(to: boolean): void;
-}) {
-  if (file.otherLists > 0)
+}
+
+/** Whether the file goes too. Other lists may need it: their results, or another try, are made from it. */
+function FileChoice({ others, isTicked, onTick }: FileChoiceProps) {
+  if (others > 0)
     return (
       <p className="muted">
-        The uploaded file stays: {counted(file.otherLists, "other list was", "other lists were")} made of it.
+        The uploaded file stays: {counted(others, "other list was", "other lists were")} made of it.
       </p>
     );
   return (
@@ -62,18 +57,36 @@ async function deleteJob(id: string): Promise<void> {
 export function DeleteJob({ job }: { job: BulkJob }) {
   const queries = useQueryClient();
   const navigate = useNavigate();
-  const { file, error } = useFile(job);
+  const query = fileQuery(job.source.type === "upload" ? job.source.upload_id : null);
+  const { data: file, error, isPending } = useQuery(query);
   const [isTicked, setTicked] = useState(true);
+  /** As it is now: another list may have been made of it since it was read, or it was not read yet. */
+  async function deleteFile(): Promise<void> {
+    const wasOnlyOne = file != null && otherLists(file) === 0;
+    const now = await queries.fetchQuery(query);
+    if (now === null) return;
+    if (otherLists(now) === 0) await deleteUpload(now.id);
+    else if (wasOnlyOne)
+      throw new Error(
+        "Nothing was deleted: meanwhile another list was made of the file. Without it the list can go.",
+      );
+  }
   async function remove(): Promise<void> {
     // The file first: when the service refuses that, nothing has been deleted, and the box can be unticked.
-    if (file?.otherLists === 0 && isTicked) await deleteUpload(file.id);
+    if (isTicked) await deleteFile();
     await deleteJob(job.id);
     await forgetJobLists(queries);
     await navigate({ to: "/lists" });
     queries.removeQueries({ queryKey: jobKey(job.id) });
   }
   return (
-    <ConfirmDialog trigger="Delete" title="Delete the list?" action="Delete" onConfirm={remove}>
+    <ConfirmDialog
+      trigger="Delete"
+      title="Delete the list?"
+      action="Delete"
+      done={`The list ${shownText(listName(job))} was deleted.`}
+      onConfirm={remove}
+    >
       <p>
         The results of{" "}
         <strong>
@@ -82,7 +95,8 @@ export function DeleteJob({ job }: { job: BulkJob }) {
         are gone then, for the whole team. This cannot be taken back.
       </p>
       <Failure error={error} />
-      {file !== null && <FileChoice file={file} isTicked={isTicked} onTick={setTicked} />}
+      {isPending && <Loading />}
+      {file != null && <FileChoice others={otherLists(file)} isTicked={isTicked} onTick={setTicked} />}
     </ConfirmDialog>
   );
 }

@@ -5,7 +5,7 @@ import { api } from "../../api/client.ts";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
 import { ForeignText } from "../../components/foreign-text.tsx";
 import { Loading } from "../../components/loading.tsx";
-import { Failure, Notice } from "../../components/notice.tsx";
+import { Notice, QueryFailure } from "../../components/notice.tsx";
 import { useTitle } from "../../components/page-head.tsx";
 import { Time } from "../../components/time.tsx";
 import { type BulkJob, hasEnded, listName } from "../../words/jobs.ts";
@@ -118,7 +118,8 @@ function Dates({ job }: { job: BulkJob }) {
 /** A list with its progress and results. */
 export function JobPage() {
   const { id } = useParams({ from: "/frame/lists/$id" });
-  const { data: job, isPending, error, isLost } = useJob(id);
+  const query = useJob(id);
+  const { data: job, isPending, isLost } = query;
   const name = job === undefined ? "List" : listName(job);
   return (
     <>
@@ -138,7 +139,7 @@ export function JobPage() {
         )}
       </div>
       {isPending && <Loading />}
-      <Failure error={error} />
+      <QueryFailure of={query} />
       {job !== undefined && <JobBody job={job} isLost={isLost} />}
     </>
   );

@@ -75,7 +75,8 @@ function FirstList() {
       {hasLists && (
         <>
           <p className="muted">
-            Upload a CSV or XLSX file, or paste addresses. You see how it is read before it costs anything.
+            Upload a CSV or XLSX file, or paste a table: you see how it is read before it costs anything.
+            Pasted addresses are verified at once.
           </p>
           <p>
             <Link to="/lists/new" className="button primary">

@@ -4,7 +4,7 @@ import { api, dataOf } from "../../api/client.ts";
 import { Button } from "../../components/button.tsx";
 import { ForeignText } from "../../components/foreign-text.tsx";
 import { Loading } from "../../components/loading.tsx";
-import { Failure } from "../../components/notice.tsx";
+import { QueryFailure } from "../../components/notice.tsx";
 import { Table } from "../../components/tables/table.tsx";
 import { type BulkJob, hasEnded } from "../../words/jobs.ts";
 import { grouped } from "../../words/numbers.ts";
@@ -73,7 +73,7 @@ export function Providers({ job }: { job: BulkJob }) {
     <section className="card" aria-labelledby="providers">
       <h2 id="providers">By provider</h2>
       {providers.isPending && <Loading />}
-      <Failure error={providers.error} />
+      <QueryFailure of={providers} />
       {all.length > 0 && (
         <Table label="Rows by provider" columns={COLUMNS}>
           {all.slice(0, isWhole ? undefined : FIRST).map((of) => (

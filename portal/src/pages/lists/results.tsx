@@ -2,7 +2,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { memo, useState } from "react";
 import { AddressText, ForeignText } from "../../components/foreign-text.tsx";
 import { Loading } from "../../components/loading.tsx";
-import { Failure } from "../../components/notice.tsx";
+import { QueryFailure } from "../../components/notice.tsx";
 import { Table } from "../../components/tables/table.tsx";
 import { useIsNarrow } from "../../components/use-is-narrow.ts";
 import { VerdictBadge } from "../../components/verdict-badge.tsx";
@@ -117,7 +117,7 @@ export function Results({ job }: { job: BulkJob }) {
     <section className="card" aria-labelledby="results">
       <h2 id="results">Results</h2>
       <ResultFilters job={job} filter={filter} reasons={reasonsOf(all)} onChange={setFilter} />
-      <Failure error={results.error} />
+      <QueryFailure of={results} />
       {(results.isPending || results.isPlaceholderData) && <Loading />}
       {rows !== undefined && rows.length > 0 && <ResultTable rows={rows} />}
       <p className="muted" role="status">

@@ -1,8 +1,10 @@
 import { useNavigate } from "@tanstack/react-router";
-import { type FormEvent, useDeferredValue, useId, useMemo, useState } from "react";
+import { type FormEvent, useDeferredValue, useId, useMemo } from "react";
+import { useIdentity } from "../../../api/session.ts";
 import { Button } from "../../../components/button.tsx";
 import { Failure } from "../../../components/notice.tsx";
 import { QuotaLeft } from "../../../components/quota-left.tsx";
+import { pastedText } from "../../../uploads/pasted-text.ts";
 import { counted, grouped } from "../../../words/numbers.ts";
 import { csvOf, type Pasted, readPasted } from "./pasted.ts";
 import { useSubmission } from "./use-submission.ts";
@@ -17,13 +19,14 @@ function fileOf(text: string, { addresses, isTable }: Pasted): File | null {
   return new File([csvOf(addresses)], "pasted addresses.csv", { type: "text/csv" });
 }
 
-function hintOf({ addresses, isTable }: Pasted, different: number): string {
+function hintOf({ addresses, isTable, header }: Pasted, different: number): string {
   if (isTable) return "This is a table. You see how it is read before it costs anything.";
   const count = addresses.length;
   if (count === 0)
     return "One on a line, or with commas between them; or a table, copied from a spreadsheet.";
   const others = different < count ? `, ${grouped(different)} of them different` : "";
-  return `${counted(count, "address", "addresses")}${others}`;
+  const without = header === null ? "" : `; the first line, ${header}, is taken for a heading`;
+  return `${counted(count, "address", "addresses")}${others}${without}`;
 }
 
 function actionOf({ addresses, isTable }: Pasted): string {
@@ -33,13 +36,24 @@ function actionOf({ addresses, isTable }: Pasted): string {
   return `Verify ${count === 0 ? "them" : counted(count, "address", "addresses")}`;
 }
 
+/** The pasted text, and a function that keeps another one. */
+function usePastedText() {
+  const { user, team } = useIdentity();
+  const owner = `${user?.id} ${team.id}`;
+  const kept = pastedText.use();
+  return {
+    text: kept?.owner === owner ? kept.text : "",
+    keep: (text: string, file: File | null = null) => pastedText.set({ owner, text, file }),
+  };
+}
+
 /**
  * Input of addresses as text.
  * @param onFile called with a file of a table, or of more addresses than a request takes
  */
 export function Paste({ onFile }: { onFile(file: File): void }) {
   const id = useId();
-  const [text, setText] = useState("");
+  const { text, keep } = usePastedText();
   const shown = useDeferredValue(text);
   const pasted = useMemo(() => readPasted(shown), [shown]);
   const { addresses, isTable } = pasted;
@@ -51,9 +65,14 @@ export function Paste({ onFile }: { onFile(file: File): void }) {
     event.preventDefault();
     const now = readPasted(text);
     const file = fileOf(text, now);
-    if (file !== null) return onFile(file);
+    if (file !== null) {
+      keep(text, file);
+      return onFile(file);
+    }
     const job = await submission.send({ emails: now.addresses });
-    if (job !== null) await navigate({ to: "/lists/$id", params: { id: job.id } });
+    if (job === null) return;
+    pastedText.set(null);
+    await navigate({ to: "/lists/$id", params: { id: job.id } });
   }
 
   const count = addresses.length;
@@ -66,7 +85,7 @@ export function Paste({ onFile }: { onFile(file: File): void }) {
           className="mono"
           rows={8}
           value={text}
-          onChange={(event) => setText(event.target.value)}
+          onChange={(event) => keep(event.target.value)}
           placeholder={"jane@example.com\nJohn Doe <john@example.org>"}
           autoCapitalize="off"
           spellCheck={false}

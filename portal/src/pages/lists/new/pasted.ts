@@ -26,8 +26,10 @@ const partsOf = (line: string): string[] => line.split(/[,;\t| ]+/).filter((part
 export interface Pasted {
   /** Of a table: of the lines that hold nothing else. */
   addresses: string[];
-  /** It has columns, or a header: the service has to find the addresses in it. */
+  /** It has columns: the service has to find the addresses in it. */
   isTable: boolean;
+  /** First line above addresses alone, such as "email": it is none of them. */
+  header: string | null;
 }
 
 /** Reads a pasted text: an address on each line, several on a line with something between them, or a table. */
@@ -38,6 +40,11 @@ export function readPasted(text: string): Pasted {
     .filter((line) => line !== "");
   const [first, second] = lines;
   const hasHeader = first !== undefined && second?.includes("@") === true && COLUMN_NAME.test(first);
-  const read = lines.map(addressesOf);
-  return { addresses: read.flatMap((found) => found ?? []), isTable: hasHeader || read.includes(null) };
+  const read = (hasHeader ? lines.slice(1) : lines).map(addressesOf);
+  const isTable = read.includes(null);
+  return {
+    addresses: read.flatMap((found) => found ?? []),
+    isTable,
+    header: hasHeader && !isTable ? first : null,
+  };
 }

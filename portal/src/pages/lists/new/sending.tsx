@@ -6,6 +6,7 @@ import { ForeignText } from "../../../components/foreign-text.tsx";
 import { Failure, Notice } from "../../../components/notice.tsx";
 import { leaveUpload, useUploadState } from "../../../uploads/current-upload.ts";
 import type { FileUpload, UploadState } from "../../../uploads/file-upload.ts";
+import { forgetPasted } from "../../../uploads/pasted-text.ts";
 import { byteSize } from "../../../words/bytes.ts";
 import { duration } from "../../../words/durations.ts";
 import { percent } from "../../../words/numbers.ts";
@@ -65,6 +66,7 @@ export function Sending({ upload }: { upload: FileUpload }) {
   const { name, size } = upload.file;
   useEffect(() => {
     if (phase !== "stored" || uploadId === null) return;
+    forgetPasted(upload.file);
     // Not earlier: until the preview is shown, this page shows the upload.
     void navigate({ to: "/lists/new", search: { upload: uploadId }, replace: true }).then(() =>
       leaveUpload(upload),

@@ -38,7 +38,13 @@ function UnusedFile({ of: upload, hasLists }: { of: Upload; hasLists: boolean })
               <span className="visually-hidden"> with {shownText(upload.filename)}</span>
             </Link>
           )}
-          <ConfirmDialog trigger="Delete" title="Delete the file?" action="Delete" onConfirm={remove}>
+          <ConfirmDialog
+            trigger="Delete"
+            title="Delete the file?"
+            action="Delete"
+            done={`The file ${shownText(upload.filename)} was deleted.`}
+            onConfirm={remove}
+          >
             <p>
               <strong>
                 <ForeignText>{upload.filename}</ForeignText>

@@ -9,13 +9,15 @@ import { SubmissionKeys } from "./submission-keys.ts";
 
 type Submission = operations["submitBulk"]["requestBody"]["content"]["application/json"];
 
+/** Kept while the portal is open in its tab: its person may look at other pages, or choose another column, between two attempts. */
+const keys = new SubmissionKeys();
+
 /**
  * Submits a list once, however often it is tried. While the service still works on an attempt whose answer was lost, or is
  * asked too fast, the request is repeated when the service says.
  */
 export function useSubmission() {
   const queries = useQueryClient();
-  const [keys] = useState(() => new SubmissionKeys());
   const control = useRef(new AbortController());
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
