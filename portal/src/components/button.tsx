@@ -1,6 +1,6 @@
-import type { ButtonHTMLAttributes } from "react";
+import type { ComponentProps } from "react";
 
-interface Props extends ButtonHTMLAttributes<HTMLButtonElement> {
+interface Props extends ComponentProps<"button"> {
   look?: "primary" | "danger" | "quiet";
   /** The action of the button is in progress: it cannot be pressed again, shows that, and keeps the focus. */
   busy?: boolean;

@@ -1,8 +1,9 @@
-import type { ReactNode } from "react";
+import { type ReactNode, useRef } from "react";
 import { Problem } from "../api/client.ts";
 import { mayPassLater } from "../api/retry.ts";
 import { duration } from "../words/durations.ts";
 import { Button } from "./button.tsx";
+import { useFocusAfterRemoval } from "./focus-after-removal.ts";
 import { useSecondsUntil } from "./use-seconds-until.ts";
 
 /** Something to know; a failure is read out at once. */
@@ -58,19 +59,27 @@ interface AgainProps {
   busy: boolean;
 }
 
+function TryAgain({ again, busy }: Omit<AgainProps, "error">) {
+  const row = useRef<HTMLParagraphElement>(null);
+  const keepFocusNear = useFocusAfterRemoval(row);
+  return (
+    <p className="row" ref={row}>
+      <Button
+        busy={busy}
+        onClick={() => {
+          keepFocusNear();
+          void again();
+        }}
+      >
+        Try again
+      </Button>
+    </p>
+  );
+}
+
 /** The same, with a button that tries again where that may help. */
 export function FailureToRetry({ error, again, busy }: AgainProps) {
-  return (
-    <Failure error={error}>
-      {mayPassLater(error) && (
-        <p className="row">
-          <Button busy={busy} onClick={() => void again()}>
-            Try again
-          </Button>
-        </p>
-      )}
-    </Failure>
-  );
+  return <Failure error={error}>{mayPassLater(error) && <TryAgain again={again} busy={busy} />}</Failure>;
 }
 
 interface Asked {

@@ -1,11 +1,11 @@
 import { Link, useNavigate } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
-import { api } from "../api/client.ts";
+import { api, dataOf } from "../api/client.ts";
 import { forgetSession } from "../api/session.ts";
 import { takeLinkToken } from "../api/sign-in.ts";
 import { Button } from "../components/button.tsx";
 import { Entrance } from "../components/entrance.tsx";
-import { ForeignText, shownText } from "../components/foreign-text.tsx";
+import { AddressText, ForeignText, shownText } from "../components/foreign-text.tsx";
 import { Field } from "../components/forms/field.tsx";
 import { PasswordField } from "../components/forms/password-field.tsx";
 import { useForm } from "../components/forms/use-form.ts";
@@ -28,13 +28,13 @@ interface LinkForm {
   action: string;
   /** The field of the API that the password is sent as. */
   path: "password" | "new_password";
-  send(token: string, password: string): Promise<void>;
+  send(token: string, password: string, names: LinkNames): Promise<void>;
 }
 
 /** The page of a mailed link: the token of the link, and a password. */
 function MailedLinkPage({ title, intro, children, label, hint, autoComplete, action, path, send }: LinkForm) {
   const [{ names, token }] = useState(takeLink);
-  const form = useForm({ password: "" }, ({ password }) => send(token, password), [path]);
+  const form = useForm({ password: "" }, ({ password }) => send(token, password, names), [path]);
   if (token === "")
     return (
       <Entrance title={title}>
@@ -72,14 +72,32 @@ function MailedLinkPage({ title, intro, children, label, hint, autoComplete, act
   );
 }
 
+type SignInLinkForm = Omit<LinkForm, "path" | "send"> & {
+  /** @returns the address of the account that is signed in */
+  send(token: string, password: string): Promise<string>;
+};
+
 /** The page of a link that begins a session, and leads on to the portal. */
-function SignInLink({ send, ...form }: Omit<LinkForm, "path">) {
+function SignInLink({ send, ...form }: SignInLinkForm) {
   const navigate = useNavigate();
-  async function sendAndGoOn(token: string, password: string): Promise<void> {
-    await send(token, password);
+  const [other, setOther] = useState<{ named: string; own: string } | null>(null);
+  async function sendAndGoOn(token: string, password: string, { email: named }: LinkNames): Promise<void> {
+    const own = await send(token, password);
     forgetSession();
-    await navigate({ to: "/" });
+    if (named === null || named.toLowerCase() === own.toLowerCase()) await navigate({ to: "/" });
+    else setOther({ named, own });
   }
+  if (other !== null)
+    return (
+      <Entrance title="You are signed in">
+        <Notice>
+          The account is <AddressText>{other.own}</AddressText>. The link named another address,{" "}
+          <AddressText>{other.named}</AddressText>: it was changed on its way. If the account is not yours,
+          sign out.
+        </Notice>
+        <Link to="/">Go on</Link>
+      </Entrance>
+    );
   return <MailedLinkPage {...form} path="password" send={sendAndGoOn} />;
 }
 
@@ -119,7 +137,8 @@ export function AcceptInvitePage() {
       {...password}
       action="Join the team"
       send={async (token, password) => {
-        await api.POST("/v1/auth/accept-invite", { body: { token, password } });
+        const { user } = await dataOf(api.POST("/v1/auth/accept-invite", { body: { token, password } }));
+        return user.email;
       }}
     >
       <fieldset className="stack">
@@ -143,7 +162,8 @@ export function ConfirmRegistrationPage() {
       autoComplete="current-password"
       action="Confirm"
       send={async (token, password) => {
-        await api.POST("/v1/auth/register/confirm", { body: { token, password } });
+        const { user } = await dataOf(api.POST("/v1/auth/register/confirm", { body: { token, password } }));
+        return user.email;
       }}
     />
   );

@@ -56,6 +56,11 @@ describe("billing", () => {
     await page.getByText("Paid.", { exact: true }).waitFor();
     await page.getByText("Your payment is booked. Thank you.").waitFor();
     await page.waitForURL(/\/billing$/);
+    // Any link can lead there: nothing was paid now.
+    await page.goto(ours().checkouts.get(checkoutId)?.success_url ?? "");
+    await page.getByText("Your plan is in force.").waitFor();
+    await page.waitForURL(/\/billing$/);
+    assert.equal(await page.getByText("Thank you").count(), 0);
     assert.equal(await page.getByRole("button", { name: /^Pay / }).count(), 0);
     Object.assign(subscription, { status: "past_due", cancel_at_period_end: true });
     await notify("customer.subscription.updated", subscription, subscription.created + 1);

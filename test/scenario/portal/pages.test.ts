@@ -142,11 +142,13 @@ describe("the portal", () => {
     await page.getByLabel("I am new here").check();
     await field.fill("short");
     assert.doesNotMatch(page.url(), /token|email/);
-    await page.getByRole("button", { name: "Show password" }).click();
+    await page.getByRole("button", { name: "Show password (new)" }).click();
     assert.equal(await field.getAttribute("type"), "text");
-    await page.getByRole("button", { name: "Hide password" }).click();
+    await page.getByRole("button", { name: "Hide password (new)" }).click();
     assert.equal(await field.getAttribute("type"), "password");
+    await page.getByRole("button", { name: "Show password (new)" }).click();
     await page.getByRole("button", { name: "Join the team" }).click();
+    await page.locator('input[type="password"][autocomplete="new-password"]').waitFor();
     await page
       .getByText(/12 characters/)
       .last()
@@ -158,6 +160,22 @@ describe("the portal", () => {
     await page.getByText(/made and revoked by admins and owners/).waitFor();
     assert.equal(await page.getByRole("button", { name: "Make the key" }).count(), 0);
     assert.equal(await page.getByRole("button", { name: "Revoke" }).count(), 0);
+  });
+
+  it("is told whose account it signs in to, where its link names another address", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { session } = await site.owner();
+    const email = newPerson();
+    await site.api.send("POST", "/v1/team/invites", { key: session, body: { email, role: "member" } });
+    const { page } = await browser.visitor();
+    const link = await site.mailedLink(email);
+    await page.goto(link.replace(encodeURIComponent(email), encodeURIComponent("someone@else.example")));
+    await page.getByLabel("Password").fill(PASSWORD);
+    await page.getByRole("button", { name: "Join the team" }).click();
+    await page.getByText("The link named another address").waitFor();
+    await page.getByText(email).waitFor();
+    await page.getByRole("link", { name: "Go on" }).click();
+    await page.getByRole("heading", { name: "Verify an address" }).waitFor();
   });
 });
 

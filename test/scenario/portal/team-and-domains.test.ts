@@ -150,6 +150,24 @@ describe("the team", () => {
   });
 });
 
+describe("a part of a page that could not be read", () => {
+  it("is read again on demand, and the focus stays beside it", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { session } = await site.owner();
+    const page = await visits.open({ session, path: "/settings" });
+    await page.getByText("New password").waitFor();
+    await page.route(/\/v1\/team$/, (route) => route.fulfill({ status: 503, body: "" }));
+    await page.getByRole("link", { name: "Team", exact: true }).click();
+    const members = page.getByRole("region", { name: "Members" });
+    const again = members.getByRole("button", { name: "Try again" });
+    await again.waitFor();
+    await page.unrouteAll({ behavior: "ignoreErrors" });
+    await again.click();
+    await members.getByRole("row").first().waitFor();
+    await page.locator("section:focus[aria-labelledby=members]").waitFor();
+  });
+});
+
 describe("a person of two teams", () => {
   it("goes from one to the other with the password", async (t) => {
     if (!browser.isThere) return t.skip("no browser");

@@ -1,4 +1,4 @@
-import { type ComponentProps, useState } from "react";
+import { type ComponentProps, useEffect, useRef, useState } from "react";
 import { Button } from "../button.tsx";
 import { Field } from "./field.tsx";
 
@@ -10,6 +10,14 @@ type Props = Omit<ComponentProps<typeof Field>, "type" | "beside" | "autoComplet
 /** A field for a password, which can be shown while it is typed. */
 export function PasswordField(props: Props) {
   const [isShown, setShown] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  // Browsers keep the text of a field that is none for passwords among those that they propose later.
+  useEffect(() => {
+    const form = button.current?.form;
+    const hide = () => setShown(false);
+    form?.addEventListener("submit", hide);
+    return () => form?.removeEventListener("submit", hide);
+  }, []);
   return (
     <Field
       {...props}
@@ -18,9 +26,12 @@ export function PasswordField(props: Props) {
       spellCheck={false}
       required
       beside={
-        <Button onClick={() => setShown(!isShown)}>
+        <Button ref={button} onClick={() => setShown(!isShown)}>
           {isShown ? "Hide" : "Show"}
-          <span className="visually-hidden"> password</span>
+          <span className="visually-hidden">
+            {" "}
+            password{props.autoComplete === "new-password" && " (new)"}
+          </span>
         </Button>
       }
     />

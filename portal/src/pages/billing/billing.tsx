@@ -4,7 +4,7 @@ import { type Plan, plansQuery } from "../../api/plans.ts";
 import { useHasRole } from "../../api/session.ts";
 import { Button } from "../../components/button.tsx";
 import { Loading } from "../../components/loading.tsx";
-import { Failure, Notice } from "../../components/notice.tsx";
+import { Failure, Notice, QueryFailure } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
 import { Time } from "../../components/time.tsx";
 import { ENDED, IN_TROUBLE, INTERVALS, SUBSCRIPTIONS } from "../../words/billing.ts";
@@ -47,6 +47,7 @@ function Standing({ of: { tier, ...subscription } }: { of: Subscription }) {
 /** What became of a payment just made. */
 function BookingNotice({ of: booking }: { of: Booking }) {
   if (booking === "none") return null;
+  if (booking === "there") return <Notice kind="success">Your plan is in force.</Notice>;
   if (booking === "booked") return <Notice kind="success">Your payment is booked. Thank you.</Notice>;
   return (
     <Notice>
@@ -144,7 +145,8 @@ export function BillingPage() {
     <>
       <PageHead title="Billing" />
       {(plans.isPending || billing.isPending) && <Loading />}
-      <Failure error={plans.error ?? billing.error} />
+      <QueryFailure of={plans} />
+      <QueryFailure of={billing} />
       {plans.data !== undefined && billing.data !== undefined && (
         <Offer subscription={billing.data} plans={plans.data.data} booking={booking} />
       )}

@@ -4,7 +4,7 @@ import { useHasRole } from "../../api/session.ts";
 import { pageQuery, usePages } from "../../api/use-pages.ts";
 import { ConfirmDialog } from "../../components/confirm-dialog.tsx";
 import { AddressText, ForeignText, shownText } from "../../components/foreign-text.tsx";
-import { Failure } from "../../components/notice.tsx";
+import { QueryFailure } from "../../components/notice.tsx";
 import { PagedTable } from "../../components/tables/paged-table.tsx";
 import { Time } from "../../components/time.tsx";
 import { type Member, teamQuery } from "../team/read-team.ts";
@@ -91,7 +91,7 @@ export function KeyTable() {
   const team = useQuery(teamQuery);
   return (
     <>
-      <Failure error={team.error} />
+      <QueryFailure of={team} />
       <PagedTable
         label="Keys"
         pages={keys}

@@ -5,7 +5,7 @@ import { Button } from "../../components/button.tsx";
 import { Field } from "../../components/forms/field.tsx";
 import { useForm } from "../../components/forms/use-form.ts";
 import { Loading } from "../../components/loading.tsx";
-import { Failure } from "../../components/notice.tsx";
+import { Failure, QueryFailure } from "../../components/notice.tsx";
 import { PageHead } from "../../components/page-head.tsx";
 import { TIERS } from "../../words/tiers.ts";
 import { Invitations } from "./invitations.tsx";
@@ -47,7 +47,7 @@ export function TeamPage() {
       <section className="card" aria-labelledby="members">
         <h2 id="members">Members</h2>
         {team.isPending && <Loading />}
-        <Failure error={team.error} />
+        <QueryFailure of={team} />
         {team.data !== undefined && <Members members={team.data.members} />}
       </section>
       {isAdmin ? (

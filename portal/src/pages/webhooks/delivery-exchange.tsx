@@ -3,7 +3,7 @@ import { api, dataOf } from "../../api/client.ts";
 import { CopyButton } from "../../components/copy-button.tsx";
 import { ForeignText } from "../../components/foreign-text.tsx";
 import { Loading } from "../../components/loading.tsx";
-import { Failure } from "../../components/notice.tsx";
+import { QueryFailure } from "../../components/notice.tsx";
 import type { Delivery } from "../../words/webhooks.ts";
 
 /** Compact JSON, indented for reading; any other text as it is, also JSON that would change when it is written anew. */
@@ -49,12 +49,11 @@ export function DeliveryExchange({ webhookId, of: delivery }: { webhookId: strin
     queryFn: () => dataOf(api.GET("/v1/webhooks/{id}/deliveries/{delivery_id}", { params: { path } })),
     placeholderData: (before) => before,
   });
-  if (exchange.data === undefined)
-    return exchange.isPending ? <Loading /> : <Failure error={exchange.error} />;
+  if (exchange.data === undefined) return exchange.isPending ? <Loading /> : <QueryFailure of={exchange} />;
   const { request_body: request, response_body: response } = exchange.data;
   return (
     <div className="stack exchange">
-      <Failure error={exchange.error} />
+      <QueryFailure of={exchange} />
       <Body title="Request" text={request} />
       {response !== null && <Body title="Answer" text={response} />}
       {response === null && <p className="muted">{reasonWithout(delivery)}</p>}
