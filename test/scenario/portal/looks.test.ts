@@ -110,7 +110,7 @@ const ROLE_PAGES: readonly RolePage[] = [
   {
     title: "Webhooks",
     shown: { member: /you are a member/, admin: "No webhooks yet" },
-    admins: ["Make the webhook", "Make or replace it"],
+    admins: ["Make the webhook", "Make or replace them"],
   },
   {
     title: "Blocklist",

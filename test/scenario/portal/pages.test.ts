@@ -237,6 +237,25 @@ describe("the blocklist", () => {
   });
 });
 
+describe("a notice about the whole page", () => {
+  it("covers no control at the end of the page, where the window is narrow", async (t) => {
+    if (!browser.isThere) return t.skip("no browser");
+    const { session } = await site.owner();
+    const { page, context } = await signedIn(session);
+    await page.setViewportSize({ width: 360, height: 500 });
+    await page.getByRole("link", { name: "Blocklist" }).click();
+    await page.getByRole("textbox", { name: "Domains" }).fill("typed.example");
+    await context.clearCookies();
+    await page.getByRole("button", { name: "Block", exact: true }).click();
+    const notice = page.getByRole("alert").filter({ hasText: "You were signed out." });
+    await notice.waitFor();
+    await page.evaluate("scrollTo(0, document.documentElement.scrollHeight)");
+    const ends = await page.evaluate("document.querySelector('main').getBoundingClientRect().bottom");
+    const begins = (await notice.boundingBox())?.y ?? 0;
+    assert.ok(Number(ends) <= begins, `the page ends at ${ends}, the notice begins at ${begins}`);
+  });
+});
+
 describe("the settings", () => {
   it("change the password, for the current one", async (t) => {
     if (!browser.isThere) return t.skip("no browser");

@@ -157,7 +157,7 @@ describe("a part of a page that could not be read", () => {
     const page = await visits.open({ session, path: "/settings" });
     await page.getByText("New password").waitFor();
     await page.route(/\/v1\/team$/, (route) => route.fulfill({ status: 503, body: "" }));
-    await page.getByRole("link", { name: "Team", exact: true }).click();
+    await page.getByRole("navigation").getByRole("link", { name: "Team" }).click();
     const members = page.getByRole("region", { name: "Members" });
     const again = members.getByRole("button", { name: "Try again" });
     await again.waitFor();
