@@ -263,9 +263,10 @@ export const LIMITS = {
     readWaitMs: 5_000,
     /**
      * Reads of the API under way or waiting, in a process and of one share (`shareKey`) there, and those kept for shares that have
-     * none. More than the largest burst of reads that a tier allows (`readsBurst`).
+     * none. A share has more than the largest burst of reads that a tier allows (`readsBurst`), so that its rate is what bounds
+     * it; beside both shares of a team, others have 512 that are not kept.
      */
-    readSlots: { all: 2_048, perShare: 512, kept: 1_024 },
+    readSlots: { all: 8_192, perShare: 2_560, kept: 2_560 },
     idleMs: 8_000,
     reconnectMaxMs: 500,
     /** Interval at which a process that starts while Postgres is away tries again, and at which it logs that it waits. */

@@ -3,6 +3,7 @@ import { describe, it } from "node:test";
 import { createGrowingBuffer } from "../../../src/api/body/body.ts";
 import { createBodyBudget } from "../../../src/api/body/body-budget.ts";
 import { LIMITS } from "../../../src/config/limits/limits.ts";
+import { TIER_LIMITS } from "../../../src/config/tiers.ts";
 import { createTeamSlots, tooMany } from "../../../src/platform/team-slots.ts";
 
 /** A team has a share for its live requests, and one for those of its test keys: together they leave room for other teams. */
@@ -41,6 +42,15 @@ describe("the two shares of a team", () => {
           }
       places.take("another");
     });
+
+  it("each hold as many reads as a tier allows at once, and leave other teams several at once", () => {
+    const bursts = Object.values(TIER_LIMITS).map(({ readsBurst }) => readsBurst);
+    assert.ok(readSlots.perShare >= Math.max(...bursts));
+    const places = createTeamSlots(readSlots, tooMany("reads", readSlots.perShare));
+    for (const share of ["team", "team:test"])
+      for (let i = 0; i < readSlots.perShare; i++) places.take(share);
+    for (let i = 0; i < 100; i++) places.take("another");
+  });
 
   const { bytes, share } = LIMITS.http.bodies.teams;
 

@@ -60,16 +60,17 @@ export function DeleteJob({ job }: { job: BulkJob }) {
   const query = fileQuery(job.source.type === "upload" ? job.source.upload_id : null);
   const { data: file, error, isPending } = useQuery(query);
   const [isTicked, setTicked] = useState(true);
-  /** As it is now: another list may have been made of it since it was read, or it was not read yet. */
+  /** Deletes the file only where the dialog asks about it. It is read again: another list may have been made of it since. */
   async function deleteFile(): Promise<void> {
-    const wasOnlyOne = file != null && otherLists(file) === 0;
+    const isOffered = file != null && otherLists(file) === 0;
+    if (!isOffered) return;
     const now = await queries.fetchQuery(query);
     if (now === null) return;
-    if (otherLists(now) === 0) await deleteUpload(now.id);
-    else if (wasOnlyOne)
+    if (otherLists(now) > 0)
       throw new Error(
         "Nothing was deleted: meanwhile another list was made of the file. Without it the list can go.",
       );
+    await deleteUpload(now.id);
   }
   async function remove(): Promise<void> {
     // The file first: when the service refuses that, nothing has been deleted, and the box can be unticked.
