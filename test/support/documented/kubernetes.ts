@@ -49,6 +49,7 @@ const MIGRATION = "rcpt-migrate-";
 const KINDS: Readonly<Record<string, string>> = {
   deploy: "Deployment",
   deployment: "Deployment",
+  job: "Job",
   svc: "Service",
 };
 
@@ -124,6 +125,7 @@ async function kubectl(node: RunNode, call: Call, jobStates: string[]): Promise<
   if (verb === "apply") await apply(call, args);
   else if (verb === "port-forward") await portForward(args);
   else if (verb === "exec") await exec(node, call, args);
+  else if (verb === "delete") await named(args.join("/"));
   else if (verb === "rollout") {
     assert.ok(["restart", "status"].includes(args[0] ?? ""));
     const targets = args.slice(1).filter((word) => word.includes("/"));
