@@ -100,7 +100,7 @@ function checkFailing({ backoffLimit = 6, podFailurePolicy, template }: IJobSpec
 const hookOf = ({ metadata }: Document) => metadata.annotations?.[HOOK];
 const weightOf = ({ metadata }: Document) => Number(metadata.annotations?.[WEIGHT] ?? 0);
 
-/** While a hook of Helm runs, what is none is that of the release before, or not there yet. */
+/** While a Helm hook runs, objects that are not hooks are those of the release before, or do not exist yet. */
 function checkHooks(documents: readonly Document[], needed: readonly Document[]): Finding[] {
   const [job] = needed.filter(({ kind }) => kind === "Job");
   if (job === undefined || hookOf(job) === undefined) return [];

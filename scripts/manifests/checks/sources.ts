@@ -21,7 +21,7 @@ export const GIVEN_SECRETS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ["rcpt-redis-scaler", new Set(["address", "username", "password", "tls", "ca"])],
 ]);
 
-/** Keys of a Secret that the operator makes, or that is fetched from the operator's store; undefined: there is none. */
+/** Keys of a Secret that the operator makes, or that is fetched from the operator's store; undefined: no such Secret. */
 function givenKeys(documents: readonly Document[], name: string): ReadonlySet<string> | undefined {
   const isFetched = ofKind<{ target?: { name?: string } }>(documents, "ExternalSecret").some(
     ({ spec }) => spec.target?.name === name,

@@ -99,7 +99,7 @@ export class ReplySender {
     this.#finishWith(exchange, reply);
   }
 
-  /** The answer, for which memory is taken where it is large; or the refusal, where there is none. */
+  /** The answer, its memory taken if it is large; the refusal when no memory is left. */
   #hold(exchange: HttpExchange, answer: HttpReply): HttpReply {
     try {
       exchange.held = this.#held.hold(answer, exchange.request);
